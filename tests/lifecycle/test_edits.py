@@ -27,9 +27,9 @@ def test_a_revision_says_when_and_what_is_so_already_needs_no_plan() -> None:
     [update] = edits.revise(memory, title="new", body=memory.body, topics=("a",), now=NOW).changes
     assert isinstance(update, Update)
     assert update.after == {"title": "new", "topics": ["a"], "last_active_at": NOW.iso()}
-    assert edits.revise(memory, title="old", body=memory.body, topics=(), now=NOW) == Plan.empty()
-    assert edits.archive(thread("t", status=Status.ARCHIVED)) == Plan.empty()
-    assert edits.restore(thread("t"), now=NOW, rules=AGE) == Plan.empty()
+    assert edits.revise(memory, title="old", body=memory.body, topics=(), now=NOW) == Plan()
+    assert edits.archive(thread("t", status=Status.ARCHIVED)) == Plan()
+    assert edits.restore(thread("t"), now=NOW, rules=AGE) == Plan()
 
 
 @pytest.mark.parametrize("status", [Status.ARCHIVED, Status.SUSPENDED, Status.SUPERSEDED, Status.CANDIDATE])

@@ -34,7 +34,7 @@ def test_status_counts_what_is_remembered(app: App):
         (Scope.PROJECT, (("thread", "active", 2),)),
         (Scope.USER, (("rule", "active", 1),)),
     ]
-    assert (told.version, told.project, told.backups, told.problems) == (__version__, "work", 0, 0)
+    assert (told.version, told.project, told.backups, told.settings_problems) == (__version__, "work", 0, 0)
 
 
 def test_a_new_installation_is_healthy(app: App):

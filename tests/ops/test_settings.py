@@ -28,8 +28,8 @@ def test_a_bad_value_is_reported_with_file_and_line_and_the_default_used(open_ap
     assert [p.split(": ")[0] for p in told.problems] == [f"{home}/agent.conf:2", f"{home}/agent.conf:3"]
     assert "Using 5" in told.problems[0]
     assert "did you mean MEMORY_HALF_LIFE_DAYS?" in told.problems[1]
-    assert {s.name: (s.value, s.source) for s in told.settings}["MEMORY_BACKUPS_KEPT"] == ("5", "default")
-    assert status(app).problems == 2
+    assert {s["name"]: (s["value"], s["source"]) for s in told.settings}["MEMORY_BACKUPS_KEPT"] == ("5", "default")
+    assert status(app).settings_problems == 2
     assert {c.name: c.mark for c in doctor(app).checks}["settings"] is Mark.WARN
 
 
@@ -42,7 +42,7 @@ def test_every_value_says_where_it_comes_from(open_app: Opens, monkeypatch: pyte
 
     told = config(open_app())
 
-    sources = {s.name: (s.value, s.source) for s in told.settings if s.source != "default"}
+    sources = {s["name"]: (s["value"], s["source"]) for s in told.settings if s["source"] != "default"}
     assert sources == {
         "MEMORY_BACKUPS_KEPT": ("7", f"{home}/agent.conf:1"),
         "MEMORY_MAX_BODY_CHARS": ("2000", f"{Path.cwd()}/.ai/agent.conf:1"),

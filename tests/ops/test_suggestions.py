@@ -24,7 +24,7 @@ def test_threads_that_say_the_same_are_suggested_to_be_merged(app: App):
 
     told = suggestions.suggestions(app)
 
-    [one] = told.merges
+    [one] = told.merge_candidates
     assert {one["thread_a"], one["thread_b"]} == {a, b}
     assert isinstance(one["similarity"], float)
     assert one["similarity"] > 0.85
@@ -37,7 +37,7 @@ def test_threads_that_say_the_same_are_suggested_to_be_merged(app: App):
 
 def test_a_thread_that_drifted_is_suggested_to_be_split(app: App):
     id = add(app, "talk", "The login form.", "The database.", drift=("login", "ui", "database", "ops"))
-    [one] = suggestions.suggestions(app).splits
+    [one] = suggestions.suggestions(app).split_candidates
     assert one["thread_id"] == id
     assert one["reason"] == "Thread drifted from 'login' to 'ops'"
     assert one["topics_to_split"] == ["ops", "database", "ui"]
@@ -46,11 +46,11 @@ def test_a_thread_that_drifted_is_suggested_to_be_split(app: App):
 def test_with_a_context_there_are_hints_of_what_nobody_was_shown(app: App):
     add(app, "Tokens", body="JWT tokens expire after an hour in the login service.", topics=("JWT tokens",))
     add(app, "Cookies", body="Login cookies are signed.", topics=("cookies",), frequency=3)
-    [hint] = suggestions.suggestions(app, "login tokens").hints
+    [hint] = suggestions.suggestions(app, "login tokens").recall_hints
     assert hint == {
         "topic": "JWT tokens", "last_mentioned": "just now", "thread_count": 1, "command": "ai_recall('JWT tokens')",
     }  # fmt: skip
-    assert suggestions.suggestions(app).hints == ()
+    assert suggestions.suggestions(app).recall_hints == ()
 
 
 def test_suggestions_can_be_done_and_each_undone(app: App):

@@ -111,7 +111,7 @@ RESULTS: tuple[r.Result, ...] = (
     r.Verified(((r.Scope.PROJECT, "/h/m.db", ()),)),
     r.Verified(()),
     r.Checkup((r.Check("home", r.Mark.GOOD, "fine"), r.Check("disk", r.Mark.BAD, "full", "free some space"))),
-    r.Configured((r.SettingLine("MEMORY_X", "1", "default", "Because."),), ("agent.conf:1: wrong",)),
+    r.Configured(({"name": "MEMORY_X", "value": "1", "source": "default", "reason": "Because."},), ("line 1: wrong",)),
     r.Summary("Wrote it.", {"file": "x", "lines": 3}, ("A note.",)),
     r.Tour((r.Step("Why.", "recollect pin x", DONE),)),
 )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recollect.model.memory import Lane, Memory, Message, RuleType
 from recollect.model.query import Hit, Piece
 from recollect.model.session import Heartbeat
-from recollect.render import harmless, inject
+from recollect.render import inject
 from tests.naughty import NAUGHTY
 from tests.values import NOW, note, rule, thread
 
@@ -54,7 +54,7 @@ def test_a_prompt_s_text_is_fenced_and_has_one_line_per_entry():
         f"[/recollect {NONCE}]",
     ]
     assert said.shown == (memory.id,)
-    assert inject.prompt([], heart=Heartbeat(847, NOW, NOW, NOW, 5), nonce=NONCE) == inject.NOTHING
+    assert inject.prompt([], heart=Heartbeat(847, NOW, NOW, NOW, 5), nonce=NONCE) == inject.Injection()
     shortened = hit(thread("Deploys go through…"), "Deploys go through staging.")
     assert inject.prompt([shortened], heart=None, nonce=NONCE).text.count("Deploys") == 1, "not said twice"
 
@@ -117,19 +117,19 @@ def test_stored_words_cannot_leave_the_fence_nor_speak_for_the_host(stored: str)
 
 @pytest.mark.parametrize("code", ["Vec<String>", "if a < b and c > d", "<Button onClick={f}>", "a[0]", "x -> y"])
 def test_ordinary_code_stays_as_it_is(code: str):
-    assert harmless.neutral(code) == code
+    assert inject.neutral(code) == code
 
 
 @given(st.text())
 def test_neutral_text_is_never_longer_and_stays_as_it_is(text: str):
-    once = harmless.neutral(text)
+    once = inject.neutral(text)
     assert len(once) <= len(text)
-    assert harmless.neutral(once) == once
+    assert inject.neutral(once) == once
 
 
 def test_of_a_very_long_memory_only_the_beginning_is_looked_at():
     line = "\n <x-y> word\u200b"
-    assert harmless.plain(line * 300_000, 300) == harmless.plain(line * 3_000, 300)
+    assert inject.plain(line * 300_000, 300) == inject.plain(line * 3_000, 300)
 
 
 # What was ours

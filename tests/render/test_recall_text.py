@@ -301,7 +301,7 @@ BEFORE: dict[str, Any] = {"active_threads": 1}
 )
 def test_of_a_long_report_the_first_come_with_a_count_of_the_rest(long: Compacted | Suggested, name: str):
     told: Any = tools.answer(long, now=NOW, nonce=NONCE)["data"]
-    count = len(long.actions if isinstance(long, Compacted) else long.merges)
+    count = len(long.actions if isinstance(long, Compacted) else long.merge_candidates)
 
     assert told.keys() >= long.as_json().keys()
     assert told["left_out"] == {name: count - len(told[name])}

@@ -12,9 +12,17 @@ from recollect.model.memory import Memory
 from recollect.model.plan import Plan
 from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED, Drop, Hit
 from recollect.model.result import Done, Found, Overview, Reasons, Recollection, Result, Scope, Summary
-from recollect.render.blocks import Line, Table, Tone
-from recollect.render.explain import drop_sentence, found_blocks, hit_sentence, reason_blocks, shared_words
-from recollect.render.terminal import blocks, plan_lines
+from recollect.render.blocks import (
+    Line,
+    Table,
+    Tone,
+    drop_sentence,
+    found_blocks,
+    hit_sentence,
+    reason_blocks,
+    shared_words,
+)
+from recollect.render.terminal import blocks
 from tests.render.results import DARK, DONE, EVERY_CHANGE, OTHER, RESULTS, shown
 from tests.values import NOW, thread
 
@@ -57,8 +65,8 @@ def test_a_dry_run_lists_the_changes_and_says_that_nothing_was_written():
     said = text(Done("summary", EVERY_CHANGE, Scope.PROJECT, None, True))
     assert said.startswith("Dry run: nothing was written.")
     assert "title: Dark mode -> Dimmed" in said
-    assert len(plan_lines(EVERY_CHANGE)) == len(EVERY_CHANGE.changes)
-    assert plan_lines(Plan.empty()) == ["nothing to change"]
+    assert len(said.splitlines()) == 1 + len(EVERY_CHANGE.changes)
+    assert "nothing to change" in text(Done("summary", Plan(), Scope.PROJECT, None, True))
 
 
 def test_a_note_stands_out():
@@ -163,7 +171,7 @@ def test_why_says_when_it_was_shown_and_that_it_was_not_delivered():
 
 
 def test_why_says_how_useful_a_memory_proved():
-    now = (("relevance", 0.3), ("ratings", 1.0), ("went_badly", 2.0))
+    now = {"relevance": 0.3, "ratings": 1.0, "went_badly": 2.0}
     told = "\n".join(str(block) for block in reason_blocks(Reasons((), "rule_1", now, quiet=True), NOW))
     assert "So far it was rated 1 time and followed by work that failed 2 times." in told
     assert "so it is muted" in told

@@ -154,7 +154,7 @@ def test_what_was_created_can_be_read_and_an_alias_answers_as_what_it_became(sto
 
     assert (store.get(NOBODY), store.messages(NOBODY), store.records(Alias, new=NOBODY)) == (None, (), [])
     assert store.log(limit=5, memory=NOBODY) == []
-    assert not store.apply(Plan.empty(), act())
+    assert not store.apply(Plan(), act())
 
 
 @pytest.mark.parametrize(

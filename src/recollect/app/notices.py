@@ -20,7 +20,7 @@ from recollect import agents
 from recollect.agents import Ability
 from recollect.app import session_ledger
 from recollect.app.states import NOTICES, SESSIONS
-from recollect.render.harmless import plain
+from recollect.render.inject import plain
 
 if TYPE_CHECKING:
     from recollect.app.core import App

@@ -144,7 +144,7 @@ def _keep_rule(
 ) -> Done:
     def make(store: Store) -> Plan:
         if said_at is not None and _was_put_away(store, found.rule, said_at):
-            return Plan.empty()
+            return Plan()
         now = said_at or app.clock.now()
         is_sure = found.action is Action.STORED
         by_relation: dict[Relation, list[Rule]] = {relation: [] for relation in Relation}

@@ -31,7 +31,7 @@ from recollect.model.codec import Json
 from recollect.model.command import Lesson
 from recollect.model.memory import ACCEPTED_TAG, Lane, Rule, RuleType
 from recollect.model.result import Scope, Summary
-from recollect.render.harmless import plain
+from recollect.render.inject import plain
 
 MAX_SYNCED = 30
 _MAX_PER_SKILL = 100

@@ -24,7 +24,7 @@ from recollect.model.plan import Change, Create, Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Scope
 from recollect.model.session import SessionPart
-from recollect.render.harmless import plain
+from recollect.render.inject import plain
 
 if TYPE_CHECKING:
     from recollect.store import Store

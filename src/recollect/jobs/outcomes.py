@@ -76,7 +76,7 @@ def _propose(app: App) -> None:
 
         def make(store: Store, proposal: call_outcomes.RefusalRule = proposal) -> Plan:
             if any(rule_relations.says_same(proposal.rule, rule.body) for rule in load_rules(store, *Status)):
-                return Plan.empty()
+                return Plan()
             tags = tuple(f"{Lesson.SESSION_TAG}{session}" for session in proposal.sessions)
             rule = new_rule(
                 app, proposal.rule, rule_type=RuleType.PREFERENCE, origin="refusal", lane=Lane.AGENT, tags=tags,

@@ -230,7 +230,7 @@ def _write(app: App, part: SessionPart, entry: Entry, decision: Continue | Open,
             stronger = standing if same_turn else reinforce(standing, now=at, rules=app.age_rules)
             thread, message = thread_choice.continue_thread(stronger, before, entry)
             if message in before:
-                return Plan.empty()
+                return Plan()
             replaced = tuple(one for one in before if one.id == message.id)
             changes += [Unsay(new_id, replaced)] if replaced else []
             changes += [Say(new_id, (message,)), Update.between(standing, thread)]

@@ -111,7 +111,7 @@ def change_files(
         app, scope, files, known, Report(), op, summary, changes=tuple(texts), released=released, thorough=True
     )
     _follow_links(app, scope, known)
-    return done or Done(summary, Plan.empty(), scope, None, app.dry_run)
+    return done or Done(summary, Plan(), scope, None, app.dry_run)
 
 
 def update_notes(

@@ -56,7 +56,7 @@ def pin(
 
 def revise(memory: Memory, *, title: str, body: str, topics: Topics, now: Moment) -> Plan:
     new = replace(memory, title=title, body=body, topics=topics)
-    return Plan.of([Update.between(memory, replace(new, last_active_at=now))]) if new != memory else Plan.empty()
+    return Plan.of([Update.between(memory, replace(new, last_active_at=now))]) if new != memory else Plan()
 
 
 def archive(memory: Memory) -> Plan:
@@ -66,7 +66,7 @@ def archive(memory: Memory) -> Plan:
 def restore(memory: Memory, *, now: Moment, rules: AgeRules) -> Plan:
     """Back to active and as strong as new, so that age does not send it to sleep again at once."""
     if status_at(memory, now=now, rules=rules) is Status.ACTIVE:
-        return Plan.empty()
+        return Plan()
     weight = max(memory.weight, 1.0 + memory.boost)
     awake = replace(memory, status=Status.ACTIVE, superseded_by=None, weight=weight, reinforced_at=now)
     return Plan.of([Update.between(memory, awake)])

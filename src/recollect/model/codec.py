@@ -77,8 +77,6 @@ def decoder(kind: Any) -> Decoder:
     origin, parts = get_origin(kind), get_args(kind)
     if kind in _SIMPLE:
         return _SIMPLE[kind]
-    if kind is Memory:
-        return decode_memory
     if origin is Mapping:  # JSON itself
         return _object
     if origin in (Union, UnionType):
@@ -95,15 +93,9 @@ def decoder(kind: Any) -> Decoder:
         return lambda data: {key(name): inner(part) for name, part in _object(data).items()}
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return kind
-    if isinstance(kind, type) and issubclass(kind, tuple):
-        return _row(lambda cells: kind(*cells), tuple(get_type_hints(kind, include_extras=True).values()))
-    if is_dataclass(kind):
-        return _dataclass(kind)
-    raise TypeError(f"{kind} has no JSON form")
-
-
-def _dataclass(kind: Any) -> Decoder:
     hints = get_type_hints(kind, include_extras=True)
+    if isinstance(kind, type) and issubclass(kind, tuple):
+        return _row(lambda cells: kind(*cells), tuple(hints.values()))
     known = {one.name: decoder(hints[one.name]) for one in fields(kind)}
     needed = [one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING]
 
@@ -144,21 +136,23 @@ def _checked(wanted: str, is_wanted: Callable[[Any], bool], make: Decoder | None
 
 
 def _moment(value: Any) -> Moment:
-    moment = Moment.parse(_SIMPLE[str](value))
+    moment = Moment.parse(_text(value))
     moment.iso()  # an offset can push the last day of the calendar past its end
     return moment
 
 
+_text = _checked("a text", lambda value: isinstance(value, str))
 _list = _checked("a list", lambda value: isinstance(value, list))
 _object = _checked("an object", lambda value: isinstance(value, Mapping))
 _SIMPLE: dict[Any, Decoder] = {
-    str: _checked("a text", lambda value: isinstance(value, str)),
+    str: _text,
     bool: _checked("true or false", lambda value: isinstance(value, bool)),
     int: _checked("a whole number", lambda value: type(value) is int and -(2**63) <= value < 2**63),
     Count: _checked("a whole number from 0", lambda value: type(value) is int and 0 <= value < _MOST),
     Marks: _checked("a text of + and -", lambda value: isinstance(value, str) and not set(value) - {"+", "-"}),
     float: _checked("a finite number", lambda value: type(value) in (int, float) and math.isfinite(value), float),
     Moment: _moment,
+    Memory: lambda data: decode_memory(data),
 }
 
 
@@ -167,7 +161,6 @@ class Field(NamedTuple):
 
     name: str
     type: Any
-    decode: Decoder
     used: bool  # counted as memories are used: no part of the content's hash
     made: bool  # never anyone's words: not redacted
     column: bool  # it has a column of its own
@@ -177,12 +170,10 @@ def _fields_of(kind: type[Memory]) -> tuple[Field, ...]:
     hints = get_type_hints(kind, include_extras=True)
     shared = {one.name for one in fields(Memory)}
     return tuple(
-        Field(
-            one.name, hints[one.name], decoder(hints[one.name]), "used" in one.metadata, "made" in one.metadata,
-            one.name in shared and "rare" not in one.metadata,
-        )
+        Field(one.name, hints[one.name], "used" in meta, "made" in meta, one.name in shared and "rare" not in meta)
         for one in fields(kind)
-    )  # fmt: skip
+        for meta in (one.metadata,)
+    )
 
 
 FIELDS_OF: dict[Kind, tuple[Field, ...]] = {kind: _fields_of(made) for kind, made in KINDS.items()}

@@ -1,8 +1,8 @@
 """What a write will do, as a value.
 
-Every change holds what was before and what comes after, so a plan can be shown without being run
-(dry run), checked against the state it was made from (Conflict when that has moved on), journalled,
-and turned round (undo). Applying it a second time changes nothing. A plan touches one store.
+Every change holds what was before and what comes after, so a plan can be shown without being run (dry run), checked
+against the state it was made from (Conflict when that has moved on), journalled, and turned round (undo). Applying it a
+second time changes nothing. A plan touches one store.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ class FileChange:
         return cls(id, old_path, new_path, *hashes, at, old[at : len(old) - tail], new[at : len(new) - tail])
 
     def inverse(self) -> FileChange:
-        paths, hashes = (self.new_path, self.old_path), (self.new_hash, self.old_hash)
-        return FileChange(self.id, *paths, *hashes, self.at, self.new, self.old)
+        paths_and_hashes = (self.new_path, self.old_path, self.new_hash, self.old_hash)
+        return FileChange(self.id, *paths_and_hashes, self.at, self.new, self.old)
 
     def apply(self, text: str) -> str:
         return text[: self.at] + self.new + text[self.at + len(self.old) :]
@@ -139,10 +139,6 @@ class Plan:
         """The plan without updates that would change nothing."""
         return cls(tuple([c for c in changes if not (isinstance(c, Update) and not c.after)]))
 
-    @classmethod
-    def empty(cls) -> Plan:
-        return cls()
-
     def __bool__(self) -> bool:
         return bool(self.changes)
 
@@ -158,18 +154,14 @@ class Plan:
 _OPPOSITES: dict[type[Change], Any] = {
     Create: Remove, Remove: Create, Say: Unsay, Unsay: Say, Link: Unlink, Unlink: Link,
 }  # fmt: skip
-_VERBS = {kind: "file" if kind is FileChange else kind.__name__.lower() for kind in get_args(Change)}
-_BY_VERB = {verb: kind for kind, verb in _VERBS.items()}
-
-
-def verb_of(change: Change) -> str:
-    """Its name in the journal and in JSON."""
-    return _VERBS[type(change)]
+_KINDS = {"file" if kind is FileChange else kind.__name__.lower(): kind for kind in get_args(Change)}
+VERBS: dict[type[Change], str] = {kind: verb for verb, kind in _KINDS.items()}
+"""The names of changes in the journal and in JSON."""
 
 
 def change_of(data: Mapping[str, Any]) -> Change:
     """A change as the journal holds it."""
-    change: Change = decode(_BY_VERB[data["do"]], {name: value for name, value in data.items() if name != "do"})
+    change: Change = decode(_KINDS[data["do"]], {name: value for name, value in data.items() if name != "do"})
     return change
 
 
@@ -220,4 +212,4 @@ def change_json(change: Change) -> dict[str, Json]:
             data = {"id": id, "old_path": old_path, "new_path": new_path}
         case Update() | Unalias():
             data = encode(change)
-    return {"do": verb_of(change), **data}
+    return {"do": VERBS[type(change)], **data}

@@ -60,7 +60,7 @@ class Counts:
         kinds: dict[str, dict[str, Json]] = {}
         for kind, status, count in self.by_kind_and_status:
             kinds.setdefault(kind, {})[status] = count
-        return {"memories": {**kinds}, **_fields(self, *list(self.__dataclass_fields__)[2:])}
+        return {"memories": {**kinds}, **_fields(self, "messages bridges passages vectors changes bytes")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Card:
     replaces: tuple[str, ...] = ()  # of a rule that waits: the rules in force that it may replace
 
     def as_json(self) -> dict[str, Json]:
-        data = {**encode(self.memory), "strength": round(self.strength, 4), "scope": str(self.scope)}
+        data = {**encode(self.memory), "strength": round(self.strength, 4), **_fields(self, "scope")}
         return _with(data, replaces=list(self.replaces))
 
 
@@ -109,7 +109,7 @@ class Shown:
         if self.content:
             return {"id": self.card.memory.id, "content": self.said}
         joined: list[Json] = [{**encode(bridge), "other_title": title} for bridge, title in self.bridges]
-        return self.card.as_json() | _fields(self, "asked", "messages", "merged") | {"bridges": joined}
+        return self.card.as_json() | _fields(self, "asked messages merged") | {"bridges": joined}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +122,11 @@ class Recollection:
     reactivated: bool = False
 
     def as_json(self) -> dict[str, Json]:
-        memory = self.hit.memory
-        data = _fields(memory, "id", "kind", "title") | {"scope": str(self.scope)} | _fields(memory, "lane", "status")
-        data |= {"weight": round(self.strength, 4), "_reactivated": self.reactivated, "score": self.hit.score}
-        turn = self.hit.turn.id if self.hit.turn is not None else ""
-        data |= {"components": dict(self.hit.components), "turn": turn, "passages": list(self.hit.shown)}
-        return _with(data, stale=list(self.hit.stale))
+        hit = self.hit
+        data = _fields(hit.memory, "id kind title") | _fields(self, "scope") | _fields(hit.memory, "lane status")
+        data |= {"weight": round(self.strength, 4), "_reactivated": self.reactivated, "score": hit.score}
+        data |= {"components": dict(hit.components), "turn": hit.turn.id if hit.turn else "", "passages": [*hit.shown]}
+        return _with(data, stale=list(hit.stale))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +172,12 @@ class Reasons:
 
     recalls: tuple[Mapping[str, Json], ...]
     memory: str = ""
-    now: tuple[tuple[str, float], ...] = ()  # how useful that memory has proved, by component
+    now: Mapping[str, float] = field(default_factory=dict)  # how useful that memory has proved, by component
     quiet: bool = False  # it is muted: shown only when asked for
     numbers: bool = False  # asked to show every component of the scores, too
 
     def as_json(self) -> dict[str, Json]:
-        return {"memory": self.memory, "now": dict(self.now), "quiet": self.quiet, "recalls": encode(self.recalls)}
+        return _fields(self, "memory now quiet recalls")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +192,9 @@ class Done:
     notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Json]:
-        data = _fields(self, "summary", "change", "dry_run", "scope")
-        data |= {"ids": list(self.plan.touched()), "changes": [change_json(change) for change in self.plan.changes]}
-        return data | {"notes": list(self.notes)}
+        changes: list[Json] = [change_json(change) for change in self.plan.changes]
+        data = _fields(self, "summary change dry_run scope") | {"ids": list(self.plan.touched()), "changes": changes}
+        return data | _fields(self, "notes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +221,7 @@ class Embedding:
         return max(0, self.passages - self.vectors)
 
     def as_json(self) -> dict[str, Json]:
-        data = _fields(self, "setting", "model", "passages", "vectors", "waiting")
+        data = _fields(self, "setting model passages vectors waiting")
         return data | {"of_other_models": self.others, "problem": self.problem}
 
 
@@ -235,10 +234,8 @@ class Overview:
     stores: tuple[tuple[Scope, str, Counts], ...]
     backups: int
     set_aside: tuple[str, ...]
-    problems: int
-    captured: Mapping[str, int] = field(
-        default_factory=dict
-    )  # how many prompts were stored, queued or dropped, and why
+    settings_problems: int
+    captured: Mapping[str, int] = field(default_factory=dict)  # how many prompts were stored or dropped, and why
     quiet: int = 0  # memories that are muted
     mirrors: Mapping[str, str] = field(default_factory=dict)  # copies for agents: on or off, and when written
     focus: tuple[Mapping[str, Json], ...] = ()
@@ -246,9 +243,8 @@ class Overview:
     embedding: Embedding | None = None
 
     def as_json(self) -> dict[str, Json]:
-        data = {name: encode(getattr(self, name)) for name in self.__dataclass_fields__}
-        stores = {"stores": [{"scope": str(where), "path": path, **encode(has)} for where, path, has in self.stores]}
-        return {("settings_" if name == "problems" else "") + name: value for name, value in (data | stores).items()}
+        stores = [{"scope": str(where), "path": path, **encode(has)} for where, path, has in self.stores]
+        return _fields(self, " ".join(self.__dataclass_fields__)) | {"stores": [*stores]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,20 +283,12 @@ class Checkup:
         return all(check.mark is not Mark.BAD for check in self.checks)
 
     def as_json(self) -> dict[str, Json]:
-        return {"healthy": self.healthy, "checks": encode(self.checks)}
-
-
-@dataclass(frozen=True, slots=True)
-class SettingLine:
-    name: str
-    value: str
-    source: str
-    reason: str
+        return _fields(self, "healthy checks")
 
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    settings: tuple[SettingLine, ...]
+    settings: tuple[Mapping[str, str], ...]  # each with name, value, source and reason
     problems: tuple[str, ...]
 
 
@@ -308,9 +296,9 @@ class Configured:
 class Suggested:
     """What might be tidied up: the first of each, and how many there are."""
 
-    merges: tuple[Mapping[str, Json], ...]
-    splits: tuple[Mapping[str, Json], ...]
-    hints: tuple[Mapping[str, Json], ...]
+    merge_candidates: tuple[Mapping[str, Json], ...]
+    split_candidates: tuple[Mapping[str, Json], ...]
+    recall_hints: tuple[Mapping[str, Json], ...]
     health: Mapping[str, Json]
     totals: Mapping[str, int]
     dry_run: bool
@@ -318,10 +306,8 @@ class Suggested:
     notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Json]:
-        data = {"merge_candidates": encode(self.merges), "split_candidates": encode(self.splits)}
-        data |= {"recall_hints": encode(self.hints)} | _fields(self, "health", "totals")
-        if self.applied:
-            data |= {"dry_run": self.dry_run, "applied": list(self.applied)}
+        data = _fields(self, "merge_candidates split_candidates recall_hints health totals")
+        data |= _fields(self, "dry_run applied") if self.applied else {}
         return _with(data, notes=list(self.notes))
 
 
@@ -342,8 +328,7 @@ class Compacted:
         return f"{said} {self.before['active_threads']} \u2192 {self.after['active_threads']} active threads."
 
     def as_json(self) -> dict[str, Json]:
-        shown = _fields(self, "strategy", "dry_run", "actions", "before", "after", "change")
-        return _with(shown, notes=list(self.notes))
+        return _with(_fields(self, "strategy dry_run actions before after change"), notes=list(self.notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,8 +368,8 @@ Result = (
 )  # fmt: skip
 
 
-def _fields(value: object, *names: str) -> dict[str, Json]:
-    return {name: encode(getattr(value, name)) for name in names}
+def _fields(value: object, names: str) -> dict[str, Json]:
+    return {name: encode(getattr(value, name)) for name in names.split()}
 
 
 def _with(data: dict[str, Json], **more: Json) -> dict[str, Json]:

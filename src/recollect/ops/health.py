@@ -23,7 +23,7 @@ from recollect.base.text import counted
 from recollect.lifecycle.strength import status_at
 from recollect.model.memory import Kind
 from recollect.model.query import REACHED
-from recollect.model.result import Check, Checkup, Configured, Mark, Overview, Scope, SettingLine
+from recollect.model.result import Check, Checkup, Configured, Mark, Overview, Scope
 from recollect.ops.focus import list_focus
 from recollect.ops.memories import muted_memories
 from recollect.wire.place import expected_runtime, find_place, is_usable
@@ -54,7 +54,7 @@ def status(app: App) -> Overview:
         stores=tuple(stores),
         backups=sum(len(backups_of(store.path)) for _, store in app.scopes()),
         set_aside=tuple(str(file) for file in set_aside_files(app)),
-        problems=len(app.settings.problems),
+        settings_problems=len(app.settings.problems),
         captured=CAPTURED.read(app.reader(app.scope)),
         quiet=len(muted_memories(app)),
         mirrors=sync.status(app),
@@ -65,8 +65,8 @@ def status(app: App) -> Overview:
 
 
 def config(app: App) -> Configured:
-    lines = tuple(SettingLine(v.name, v.value, v.source, v.reason) for v in app.settings.values)
-    return Configured(lines, app.settings.problems)
+    shown = [{"name": v.name, "value": v.value, "source": v.source, "reason": v.reason} for v in app.settings.values]
+    return Configured(tuple(shown), app.settings.problems)
 
 
 def doctor(app: App) -> Checkup:

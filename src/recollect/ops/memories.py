@@ -234,7 +234,7 @@ def link(
         standing = [one for one in store.bridges(a.id) if one.key == (a.id, b.id, type)]
         new = Bridge(a.id, b.id, type, weight, app.clock.now(), origin=app.actor)
         if standing and standing[0].weight == weight:
-            return Plan.empty()
+            return Plan()
         return Plan.of([*(Unlink(bridge) for bridge in standing), Link(new)])
 
     return app.commit(scope, "link", make, lambda _: f"{a.id} -> {b.id} ({type}, weight: {weight:.2f})")

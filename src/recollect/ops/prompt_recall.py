@@ -25,7 +25,7 @@ from recollect.model.small_talk import names_nothing
 from recollect.ops import hook_reply
 from recollect.ops.hook_reply import NOTHING_TO_SEARCH, HookReply, HookRequest, PromptSearch
 from recollect.render import inject
-from recollect.render.harmless import plain
+from recollect.render.inject import plain
 from recollect.wire.pointer import checksum
 
 SUBAGENT_HITS = 3

@@ -117,7 +117,7 @@ def why(
     if not found and not judged:
         message = f"{memory.id} was not part of any recall that is still on record."
         raise NotFound(message, hint="`recollect recall WORDS` makes one.")
-    now = (("relevance", round(priority.relevance(memory.ratings, memory.outcomes), 4)), *judged)
+    now = {"relevance": round(priority.relevance(memory.ratings, memory.outcomes), 4), **dict(judged)}
     return Reasons(found, memory.id, now, priority.is_muted(memory), numbers=numbers)
 
 
@@ -176,7 +176,7 @@ def _wake(app: App, one: Recollection) -> Recollection:
     def make(store: Store) -> Plan:
         stored = store.get(memory.id, follow=False)
         if stored is None or stored.status not in REACHED:
-            return Plan.empty()
+            return Plan()
         stronger = reinforce(stored, now=app.clock.now(), rules=app.age_rules)
         awake = replace(stronger, status=Status.ACTIVE, activations=stored.activations + 1)
         return Plan.of([Update.between(stored, awake)])

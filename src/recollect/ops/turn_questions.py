@@ -34,7 +34,7 @@ from recollect.model.result import Done, Scope, Summary
 from recollect.model.session import Act, SessionPart, Speaker
 from recollect.ops import notes
 from recollect.ops.table import Arg
-from recollect.render.harmless import neutral, plain
+from recollect.render.inject import neutral, plain
 from recollect.vault import page
 
 if TYPE_CHECKING:

@@ -140,7 +140,7 @@ def _propose(app: App, scope: Scope, rule: Rule, body: str) -> str:
     def make(store: Store) -> Plan:
         sources = [one.source for one in store.bridges(rule.id) if one.type is BridgeType.REPLACES]
         waiting = [one for id in sources if (one := store.get(id, follow=False)) and one.status is Status.CANDIDATE]
-        return Plan.empty() if waiting else Plan.of(edits.propose_words(rule, words, id=id, now=app.clock.now()))
+        return Plan() if waiting else Plan.of(edits.propose_words(rule, words, id=id, now=app.clock.now()))
 
     done = app.commit(scope, "validate", make, lambda _: f"{rule.id} in other words waits in the inbox as {id}.")
     return id if done.plan else ""

@@ -1,9 +1,29 @@
-"""What a terminal is given: lines with a tone, and tables. The command line lays them out."""
+"""What a terminal is given: lines with a tone, and tables, which the command line lays out. Why something was found or
+shown, and why other things were not: in sentences, with the numbers on request."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from recollect.base.moment import Moment
+from recollect.base.shipped import load_table
+from recollect.base.text import clip, counted, one_line
+from recollect.model.memory import Status
+from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED, Drop
+from recollect.model.result import Found, Reasons, Scope
+from recollect.model.small_talk import WORDS as SMALL_TALK
+from recollect.render.recall_text import ago, left_out_lines
+
+_MAX_LISTED = 3
+SHORT_ID = 6  # as in every table: any command takes it
+_CLOSE, _RELATED = 0.5, 0.25  # cosines, by the shipped model
+_USUAL = frozenset({"words and vectors", "by id"})
+_WORD = re.compile(r"[\w][\w./@-]*\w")
+# In plain words: why a memory was left out, at which event it was shown, and how it has proved itself since.
+_WORDING = load_table("recollect.render", "wording.json")
 
 
 class Tone(StrEnum):
@@ -29,3 +49,136 @@ class Table(NamedTuple):
 
 
 Block = Line | Table
+
+
+def hit_sentence(parts: Mapping[str, float], *, how: str, question: str, text: str, unasked: bool) -> str:
+    """`parts`: the components of its score. `text`: what was found, to name the words that it shares."""
+    if how == "by id":
+        return "Because you asked for it by its id."
+    if how == ALWAYS_LOADED:
+        return "Because it is loaded every time."
+    if how == ABOUT_CALL:
+        return f"Because {'it names what the call does' if 'named' in parts else 'its meaning is close to the call'}."
+    asked, near = "the prompt" if unasked else "your question", parts.get("near", 0.0)
+    shared = _join([f"`{word}`" for word in shared_words(question, text)]) or f"words with {asked}"
+    reasons = {
+        "the language model chose it": "pass 1" in parts,
+        f"its meaning is {'close' if near >= _CLOSE else 'related'} to {asked}": near >= _RELATED,
+        f"it shares {shared}": parts.get("cover", 0.0) > 0,
+        "it is from the time you asked about": parts.get("time", 0.0) > 0,
+        "it is in focus": parts.get("focus", 0.0) > 0,
+    }
+    hold = [reason for reason, holds in reasons.items() if holds]
+    less = " It counts less because it often did not help." if parts.get("relevance", 1.0) < 0.8 else ""
+    return f"Because {_join(hold) or f'the conversation around it is about {asked}'}.{less}"
+
+
+def drop_sentence(reason: str, *, unasked: bool) -> str:
+    """The reason that `recall` gave, in plain words, without a capital and a full stop."""
+    known = str(_WORDING["drops"].get(reason.partition(" (")[0], ""))
+    if known:
+        return known.format(asked="the prompt" if unasked else "your question")
+    if reason.startswith("is a "):
+        return f"it {reason}, and you asked for another kind"
+    return f"it {reason}" if reason.startswith("says ") else f"it is {reason}"
+
+
+def shared_words(question: str, text: str) -> list[str]:
+    """The words of the question that say most, where the text has them, too, or a longer form of them (`deploys` for
+    `deploy`): names first, then long words."""
+    words = dict.fromkeys(word for word in _WORD.findall(question) if word.casefold() not in SMALL_TALK)
+    lowered = text.casefold()
+    starts = {word: rf"(?<!\w){re.escape(word.casefold())}" for word in words if len(word) > 3}
+    found = [word for word, start in starts.items() if re.search(start, lowered)]
+    found.sort(key=lambda word: (word.isalpha() and word.islower(), -len(word)))
+    return found[:3]
+
+
+def _join(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+
+def found_blocks(found: Found, now: Moment) -> Iterator[Block]:
+    if not found.found:
+        yield Line("Nothing matches.", Tone.DIM)
+    for number, one in enumerate(found.found, start=1):
+        memory = one.hit.memory
+        yield Line(f"{number}  {clip(one_line(memory.title), 60)}", Tone.TITLE)
+        status = "" if memory.status is Status.ACTIVE else memory.status
+        where = [memory.kind, status, "everywhere" if one.scope is Scope.USER else "", f"source: {memory.lane}"]
+        where += [ago(memory.last_active_at, now), memory.id[-SHORT_ID:]]
+        yield Line(f"  {', '.join(filter(None, where))}", Tone.DIM)
+        yield Line(f"  {clip(one_line(one.hit.passage), 160)}")
+        if found.explained:
+            text, parts = f"{memory.title}\n{one.hit.text}", dict(one.hit.components)
+            yield Line(f"  {hit_sentence(parts, how=found.how, question=found.query, text=text, unasked=False)}")
+        if found.numbers:
+            yield Line(f"  {_numbers(one.hit.score, dict(one.hit.components))}", Tone.DIM)
+        if one.hit.stale:
+            yield Line(f"  Files it mentions have changed since: {', '.join(one.hit.stale)}", Tone.WARN)
+    yield from _drop_lines(found.drops, unasked=False, numbers=found.numbers)
+    for line in left_out_lines(found):
+        yield Line(line, Tone.DIM)
+    if found.how not in _USUAL:
+        yield Line(f"Searched by {found.how}.", Tone.WARN)
+
+
+def reason_blocks(reasons: Reasons, _now: Moment) -> Iterator[Block]:
+    """The result of `why`."""
+    now = reasons.now
+    proved = {text: int(now.get(name, 0)) for name, text in _WORDING["proved"].items()}
+    if said := [text.format(counted(count, "time")) for text, count in proved.items() if count]:
+        yield Line(f"So far it was {_join(said)}.")
+    if now and reasons.numbers:
+        yield Line(", ".join(f"{name} {value:g}" for name, value in now.items()), Tone.DIM)
+    if now and reasons.quiet:
+        id = reasons.memory[-SHORT_ID:]
+        yield Line(f"It never helped, so it is muted: shown only when asked for. `recollect restore {id}`", Tone.WARN)
+    if not reasons.recalls:
+        yield Line("Nothing was recalled yet.", Tone.DIM)
+    for recall in reasons.recalls:
+        yield from _recall(recall, reasons)
+
+
+def _recall(recall: Mapping[str, Any], reasons: Reasons) -> Iterator[Block]:
+    unasked, how = "event" in recall, str(recall["how"])
+    asked = clip(str(recall["query"]), 300)
+    what = _WORDING["events"].get(recall["event"], recall["event"]) if unasked else "You asked"
+    yield Line(f"{str(recall['at'])[:16].replace('T', ' ')}  {what}: {asked}", Tone.TITLE)
+    if not recall.get("delivered", True):
+        yield Line("  It was not shown: the hook had given up waiting.", Tone.WARN)
+    hits, drops = ([row for row in recall[of] if reasons.memory in ("", row["id"])] for of in ("hits", "dropped"))
+    for hit in hits:
+        yield Line(f"  {hit['title']}  (source: {hit['lane']})  {hit['id'][-SHORT_ID:]}")
+        if hit.get("passage"):
+            yield Line(f"      {hit['passage']}", Tone.DIM)
+        text = f"{hit['title']}\n{hit.get('passage', '')}"
+        yield Line(f"      {hit_sentence(hit['components'], how=how, question=asked, text=text, unasked=unasked)}")
+        if reasons.numbers:
+            yield Line(f"      {_numbers(hit['score'], hit['components'])}", Tone.DIM)
+    if not hits and not reasons.memory:
+        yield Line("  Nothing was found.", Tone.DIM)
+    left_out = [Drop(drop["id"], drop["reason"]) for drop in drops]
+    yield from _drop_lines(left_out, unasked=unasked, numbers=reasons.numbers, indent="  ")
+    if reasons.numbers:
+        told = f", {recall['chars']} characters, session {recall['session']}" if unasked else ""
+        yield Line(f"  {recall['id']}: by {how}, {recall['ms']} ms{told}", Tone.DIM)
+    elif how not in (*_USUAL, ALWAYS_LOADED, ABOUT_CALL):
+        yield Line(f"  Searched by {how}.", Tone.DIM)
+
+
+def _drop_lines(drops: Sequence[Drop], *, unasked: bool, numbers: bool, indent: str = "") -> Iterator[Block]:
+    """One line for each reason."""
+    groups: dict[str, list[str]] = {}
+    for drop in drops:
+        if numbers:
+            yield Line(f"{indent}Left out: {drop.id} ({drop.reason})", Tone.DIM)
+        else:
+            groups.setdefault(drop_sentence(drop.reason, unasked=unasked), []).append(drop.id[-SHORT_ID:])
+    for sentence, ids in groups.items():
+        more = f" and {len(ids) - _MAX_LISTED} more" if len(ids) > _MAX_LISTED else ""
+        yield Line(f"{indent}Left out because {sentence}: {', '.join(ids[:_MAX_LISTED])}{more}.", Tone.DIM)
+
+
+def _numbers(score: float, parts: Mapping[str, float]) -> str:
+    return f"score {score:.2f}: " + ", ".join(f"{name} {value:.2f}" for name, value in parts.items())

@@ -1,6 +1,8 @@
 """The texts that are put in front of an agent: fenced with a nonce, each memory with its source, whole entries only,
-far below the size that hosts cut at. Stored words are made harmless first (harmless.py). What is shown is chosen
-elsewhere.
+far below the size that hosts cut at. What is shown is chosen elsewhere.
+
+Stored words, which may come from anywhere, are made harmless first: without what cannot be seen, unable to close our
+fence or to open one of a host's own tags.
 """
 
 from __future__ import annotations
@@ -8,44 +10,35 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from recollect.base.moment import Moment
-from recollect.base.text import clip, counted
+from recollect.base.text import clip, counted, one_line
 from recollect.model.codec import Json
 from recollect.model.memory import Memory, Note, Rule, RuleType
 from recollect.model.query import Drop, Hit
 from recollect.model.result import Recalled
 from recollect.model.session import BEAT_MINUTES, Heartbeat, memory_of, turn_mark
-from recollect.render.harmless import neutral, plain
 from recollect.render.recall_text import MAX_CHARS as READ_CHARS
 from recollect.render.recall_text import READ, ago, list_stale, recall_text, time_span
 
 MAX_CHARS = 9_900  # hosts cut at 10,000
 START_CHARS = 6_000
 PROMPT_CHARS = 2_000
-_ALWAYS_CHARS = 3_000
 _SUBAGENT_CHARS = 1_500
-_REMINDERS_CHARS = 1_000
 _RULE_CHARS = 300
 _REMINDER_CHARS = 200
 _PASSAGE_CHARS = 100
-_ANSWER_CHARS = 250  # 240 of passages, and the separator between two of them
 _TITLE_CHARS = 80
-_NOTICE_TITLE_CHARS = 40
-_NOTICE_CHARS = 200
-_HEAD_CHARS = 40
 _AROUND = 420  # what a host or the protocol puts around an answer
 ANSWER_CHARS = READ_CHARS - _AROUND
-_FINGERPRINT_CHARS = 24  # a shorter line could be anyone's
-
 SECTIONS = (
-    (RuleType.PREFERENCE, "Preferences"),
-    (RuleType.CORRECTION, "Corrections"),
-    (RuleType.FAILURE, "Failures"),
-    (RuleType.DEVOPS, "DevOps Rules"),
-)
+    (RuleType.PREFERENCE, "Preferences"), (RuleType.CORRECTION, "Corrections"),
+    (RuleType.FAILURE, "Failures"), (RuleType.DEVOPS, "DevOps Rules"),
+)  # fmt: skip
 _POINTERS = "Relevant memories: (to read one: Read .ai/recall/<id>, or run `recollect show --content <id>`)"
 _NO_ROOM = "over the limit of characters"
 
@@ -56,19 +49,36 @@ _ID = r"[a-z]{2,12}_\d{8}_\d{6}_[0-9a-f]{6}"
 _ENTRY = re.compile(
     rf"^- (?:\w+ (?P<hit>{_ID}(?:#\w+(?:\.\d+)?)?) \[|\[\w+\] .*\((?P<rule>{_ID})\)(?:: .*)?$)", re.MULTILINE
 )
+_OWN = re.compile(r"\[(?=\s*/?\s*recollect\b)", re.IGNORECASE)
+# Names of tags that hosts and models give a meaning: all that are made of several words, and some that are not.
+_TAG = re.compile(
+    r"<(?=\s*/?\s*(?:[a-z]\w*[-_:]\w|(?:system|human|user|assistant|invoke|parameter|thinking|result|tool|function)\b))",
+    re.IGNORECASE,
+)
+# What cannot be seen tells a reader nothing, and a model perhaps something: controls, bidi, zero-width, selectors.
+_VISIBLE = re.compile(r"[ -~\n\t]*")
+_SELECTOR = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Cn"})
+
+
+def neutral(text: str) -> str:
+    """The same words, unable to pass for ours or a host's, or to hide anything. Never longer."""
+    if not _VISIBLE.fullmatch(text):  # nearly every text is visible ASCII alone
+        kept = _SELECTOR.sub("", text)
+        text = "".join(char for char in kept if char in "\n\t" or unicodedata.category(char) not in _INVISIBLE)
+    return _TAG.sub("\u2039", _OWN.sub("(", text))
+
+
+def plain(text: str, max_chars: int) -> str:
+    """One harmless line. Only the beginning of a long text is looked at, because this runs at every prompt."""
+    return clip(one_line(neutral(text.strip()[: 10 * max_chars + 200])), max_chars)
 
 
 class Injection(NamedTuple):
-    text: str  # empty: there is nothing to say
+    text: str = ""  # empty: there is nothing to say
     shown: tuple[str, ...] = ()  # the ledger's marks of what the text says
     left_out: tuple[Drop, ...] = ()
     notice: str = ""  # for the person
-
-
-NOTHING = Injection("")
-
-
-# Texts
 
 
 def session_start(
@@ -93,20 +103,21 @@ def session_start(
         page.add(f"Loaded {len(always)} always-load entries")
     for note in always:  # a few notes come whole; of many, each as much as there is room for
         title = plain(note.title, _TITLE_CHARS)
-        text = plain(note.body, max(_RULE_CHARS, _ALWAYS_CHARS // len(always) - _TITLE_CHARS))
+        text = plain(note.body, max(_RULE_CHARS, 3_000 // len(always) - _TITLE_CHARS))
         said = f"{text} ({note.id})" if text.startswith(title.rstrip("\u2026")) else f"{title} ({note.id}): {text}"
         page.add(f"- [{note.lane}] {said}", note.id)
     loaded = page.add_rules(rules)
     if heart is not None:
-        beat = json.dumps({"beat": heart.beat, "since_last": heart.since_last})
-        page.add(f"Heartbeat: {beat} ({heart.meaning})")
+        page.add(f'Heartbeat: {{"beat": {heart.beat}, "since_last": {heart.since_last}}} ({heart.meaning})')
     if threads:
         page.add("Open threads:")
     for thread in threads:
-        mark, is_short = turn_mark(thread.id), _is_short(thread)
+        mark, body = turn_mark(thread.id), thread.body.strip()
+        text, most = (body, _PASSAGE_CHARS) if body else (thread.title, _TITLE_CHARS)
+        is_short = len(text) <= 10 * most and plain(text, most) == plain(text, 10 * most)
         named = f"{thread.kind} {mark}" if is_short else thread.id
         page.add(f"- {named} [{thread.lane}] {_words(thread, thread.body)} ({ago(thread.last_active_at, now)})", mark)
-        # A headline that does not say all of a thread does not count as shown: a prompt may still bring the thread.
+        # A headline that does not say all of it does not count as shown: a prompt may still bring the thread.
         if not is_short and page.shown[-1:] == [mark]:
             page.shown.pop()
     notice = f"\U0001f504 Recollect: {counted(loaded, 'rule')} re-loaded after context compaction"
@@ -123,25 +134,23 @@ def prompt(
     reader: str = "the agent",
 ) -> Injection:
     """Without `content`: only which memories there are, and how to read one. `reader`: whom the notice names."""
-    page = _Page(nonce, max_chars)
-    paused = ""
+    page, paused = _Page(nonce, max_chars), ""
     if heart is not None and heart.has_paused:
         paused = f" ({heart.meaning}: {time_span(heart.since_last * BEAT_MINUTES)} since the last prompt)"
-    page.reserved = max(len(_POINTERS), _HEAD_CHARS) + len(paused)
-    listed = hits if content else {hit.memory.id: hit for hit in hits}.values()
-    for hit in listed:
+    page.reserved = len(_POINTERS) + len(paused)
+    for hit in hits if content else {hit.memory.id: hit for hit in hits}.values():
         memory = hit.memory
         path = f"{plain(memory.path, _TITLE_CHARS)}: " if isinstance(memory, Note) and memory.path else ""
         pointer = f"- {memory.kind} {memory.id} [{memory.lane}] {path}{plain(memory.title, _TITLE_CHARS)}"
         page.add(_hit_line(hit) if content else pointer, hit.mark)
     if not page.shown:
-        return NOTHING
-    titles = {hit.memory.id: plain(hit.memory.title, _NOTICE_TITLE_CHARS) for hit in hits}
+        return Injection()
+    titles = {hit.memory.id: plain(hit.memory.title, 40) for hit in hits}
     named = [titles[id] for id in dict.fromkeys(memory_of(mark) for mark in page.shown)]
     loaded = f"Loaded {counted(len(named), 'relevant memory', 'relevant memories')}"
     page.lines.insert(0, f"{loaded}{paused}:" if content else f"{_POINTERS}{paused}")
     notice = f"Recollect: told {reader} {counted(len(named), 'memory', 'memories')}: {'; '.join(named)}"
-    return page.injection(clip(notice, _NOTICE_CHARS))
+    return page.injection(clip(notice, 200))
 
 
 def subagent(rules: Sequence[Rule], hits: Sequence[Hit], *, nonce: str) -> Injection:
@@ -155,11 +164,11 @@ def subagent(rules: Sequence[Rule], hits: Sequence[Hit], *, nonce: str) -> Injec
         page.add("Remembered about this task:")
     for hit in found:
         page.add(_hit_line(hit), hit.mark)
-    return page.injection() if page.shown else NOTHING
+    return page.injection() if page.shown else Injection()
 
 
 def reminders(rules: Sequence[Rule], *, nonce: str) -> Injection:
-    page = _Page(nonce, _REMINDERS_CHARS)
+    page = _Page(nonce, 1_000)
     if rules:
         page.add("Bears on this call:")
     for rule in rules:
@@ -194,9 +203,6 @@ def fence(nonce: str, make: Callable[[int], str]) -> str:
     return text
 
 
-# What was ours
-
-
 def without_ours(text: str) -> str:
     return _BLOCK.sub("", text) if "[recollect " in text else text
 
@@ -210,12 +216,8 @@ def marks_shown(text: str) -> tuple[str, ...]:
 def fingerprints(text: str) -> frozenset[str]:
     """One for each line that says something, so that an echo of ours is recognised without its fence, too."""
     lines = (re.sub(r"\W+", " ", line).strip().casefold() for line in text.splitlines())
-    return frozenset(
-        hashlib.blake2b(line.encode(), digest_size=6).hexdigest() for line in lines if len(line) >= _FINGERPRINT_CHARS
-    )
-
-
-# How a text is put together
+    said = (line for line in lines if len(line) >= 24)  # a shorter line could be anyone's
+    return frozenset(hashlib.blake2b(line.encode(), digest_size=6).hexdigest() for line in said)
 
 
 class _Page:
@@ -230,7 +232,7 @@ class _Page:
         self.left_out: list[Drop] = []
 
     def room(self) -> int:
-        used = len(self._open) + len(self._close) + 2 + sum(_units(line) + 1 for line in self.lines)
+        used = sum(_units(line) + 1 for line in (self._open, *self.lines, self._close))
         return self._max_chars - used - self.reserved
 
     def add(self, line: str, mark: str = "") -> None:
@@ -244,28 +246,20 @@ class _Page:
     def add_rules(self, rules: Sequence[Rule]) -> int:
         """The first ones as far as there is room, by section; returns how many."""
         room = self.room() - sum(len(name) + 2 for _, name in SECTIONS) - 80
-        kept: list[tuple[Rule, str]] = []
-        for rule in rules:
-            line = _rule_line(rule, _RULE_CHARS)
-            room -= _units(line) + 1
-            if room >= 0:
-                kept.append((rule, line))
-            else:
-                self.left_out.append(Drop(rule.id, _NO_ROOM))
+        lines = [(rule, _rule_line(rule, _RULE_CHARS)) for rule in rules]
+        count = sum(used <= room for used in accumulate(_units(line) + 1 for _, line in lines))
         for rule_type, name in SECTIONS:
-            of_type = [(rule, line) for rule, line in kept if rule.rule_type is rule_type]
-            if of_type:
-                self.lines += [f"{name}:", *(line for _, line in of_type)]
-                self.shown += [rule.id for rule, _ in of_type]
-        if len(kept) < len(rules):
-            self.lines.append(f"({len(rules) - len(kept):,} more: read .ai/recall/<words> for those on a subject)")
-        return len(kept)
+            kept = [(rule.id, line) for rule, line in lines[:count] if rule.rule_type is rule_type]
+            self.lines += [f"{name}:", *(line for _, line in kept)] if kept else []
+            self.shown += [id for id, _ in kept]
+        self.left_out += [Drop(rule.id, _NO_ROOM) for rule in rules[count:]]
+        if count < len(rules):
+            self.lines.append(f"({len(rules) - count:,} more: read .ai/recall/<words> for those on a subject)")
+        return count
 
     def injection(self, notice: str = "") -> Injection:
-        if not self.lines:
-            return NOTHING
         text = "\n".join([self._open, *self.lines, self._close])
-        return Injection(text, tuple(self.shown), tuple(self.left_out), notice)
+        return Injection(text, tuple(self.shown), tuple(self.left_out), notice) if self.lines else Injection()
 
 
 def _units(text: str) -> int:
@@ -277,16 +271,9 @@ def _rule_line(rule: Memory, max_chars: int) -> str:
     return f"- [{rule.lane}] {plain(rule.body or rule.title, max_chars)} ({rule.id})"
 
 
-def _is_short(memory: Memory) -> bool:
-    """Whether a headline says all of it."""
-    body = memory.body.strip()
-    text, most = (body, _PASSAGE_CHARS) if body else (memory.title, _TITLE_CHARS)
-    return len(text) <= 10 * most and plain(text, most) == plain(text, 10 * most)
-
-
 def _hit_line(hit: Hit) -> str:
     memory = hit.memory
-    words = _words(memory, " \u2026 ".join(hit.shown) or hit.text, _ANSWER_CHARS)
+    words = _words(memory, " \u2026 ".join(hit.shown) or hit.text, 250)  # 240 of passages, and a separator
     since = f" (stale: {plain(list_stale(hit.stale), _TITLE_CHARS)} changed since)" if hit.stale else ""
     return f"- {memory.kind} {hit.mark} [{memory.lane}] {hit.score:.2f}: {words}{since}"
 

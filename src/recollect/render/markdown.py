@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from recollect.base.text import clip, one_line
 from recollect.model.memory import Bridge, Memory, Message, Rule
-from recollect.render.harmless import plain
-from recollect.render.inject import SECTIONS
+from recollect.render.inject import SECTIONS, plain
 
 _NO_NAME = re.compile(r"[^\w]+")
 _NAME_CHARS = 60

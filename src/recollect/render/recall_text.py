@@ -8,7 +8,6 @@ from dataclasses import replace
 from recollect.base.moment import Moment
 from recollect.base.text import clip, counted, one_line
 from recollect.model.memory import Kind, Note, Status
-from recollect.model.query import Hit
 from recollect.model.result import Found, Recalled, Recollection, Scope, Shown
 
 MAX_CHARS = 8_000
@@ -16,10 +15,7 @@ READ = "Read .ai/recall/{}"  # how an agent asks without tools of ours
 ARCHIVED_OPTION = "--archived"
 _MAX_THREADS = 5
 _MAX_BRIDGES = 5
-_SUMMARY_CHARS = 100
 _TITLE_CHARS = 120
-_FILE_CHARS = 80
-_TOPICS_CHARS = 80  # the passages say more
 _END_CHARS = 40
 _CUT = "(cut here: more was found than fits)"
 
@@ -40,10 +36,15 @@ def recall_text(
     recalled: Recalled, *, now: Moment, ask: str = READ, max_chars: int = MAX_CHARS, archived: str = ARCHIVED_OPTION
 ) -> str:
     """Whole blocks only: from the first that does not fit on, all are left out, and the text says so. A memory that was
-    asked for by its id comes whole, or as far as it fits. `ask`: how the reader asks, with {} for the question.
-    `archived`: how to ask for what was archived on purpose."""
-    if recalled.whole is not None:
-        return _one_memory(recalled, recalled.whole, now, ask, max_chars)
+    asked for by its id comes whole, or as far as it fits, and its links if there is still room. `ask`: how the reader
+    asks, with {} for the question. `archived`: how to ask for what was archived on purpose."""
+    if (shown := recalled.whole) is not None:
+        (one,) = recalled.found.found  # as it is now: a recall may have woken it
+        awake = replace(shown, card=replace(shown.card, memory=one.hit.memory, strength=one.strength))
+        head, links = _heading(recalled), _links(recalled)
+        room = max_chars - len(head) - 2
+        text = memory_text(awake, now=now, ask=ask, max_chars=room, offset=recalled.offset, marks=_marks(one))
+        return "\n\n".join((head, text, *(links if len("\n\n".join((text, *links))) <= room else ())))
     kept: list[str] = []
     room = max_chars - len(_CUT) - 2
     for block in _blocks(recalled, now, archived):
@@ -70,7 +71,10 @@ def memory_text(shown: Shown, *, now: Moment, ask: str, max_chars: int, offset: 
         lines.append(f"-> {shown.asked} was merged into it")
     if memory.superseded_by:
         lines.append(f"-> Superseded by {memory.superseded_by}")
-    head, text = "\n".join(lines) + marks, _text_of(shown)
+    head, text = "\n".join(lines) + marks, memory.body
+    if shown.later:  # the messages that the body does not hold, oldest first
+        said = [f"[{m.at.iso()[:16]} {one_line(m.source)}] {m.content}" for m in shown.later]
+        text = "\n\n".join((*((f"Summary: {text}",) if text else ()), f"Messages ({len(said)}):", *said))
     cut = "(cut at character {:,} of {:,}; to read on: {})"
     begin = min(offset, len(text))
     # Room for the longest form of the last line, and at least 100 characters of text.
@@ -85,25 +89,6 @@ def memory_text(shown: Shown, *, now: Moment, ask: str, max_chars: int, offset: 
     elif begin:
         parts.append(f"(characters {begin:,} to {end:,}, the end)")
     return "\n\n".join(parts)
-
-
-def _text_of(shown: Shown) -> str:
-    """The body, then the messages that it does not hold, oldest first."""
-    body = shown.card.memory.body
-    if not shown.later:
-        return body
-    said = [f"[{m.at.iso()[:16]} {one_line(m.source)}] {m.content}" for m in shown.later]
-    return "\n\n".join((*((f"Summary: {body}",) if body else ()), f"Messages ({len(said)}):", *said))
-
-
-def _one_memory(recalled: Recalled, shown: Shown, now: Moment, ask: str, max_chars: int) -> str:
-    """Its links follow if there is still room."""
-    (one,) = recalled.found.found  # as it is now: a recall may have woken it
-    awake = replace(shown, card=replace(shown.card, memory=one.hit.memory, strength=one.strength))
-    head, room = _heading(recalled), max_chars - len(_heading(recalled)) - 2
-    text = memory_text(awake, now=now, ask=ask, max_chars=room, offset=recalled.offset, marks=_marks(one))
-    links = _links(recalled)
-    return "\n\n".join((head, text, *(links if len("\n\n".join((text, *links))) <= room else ())))
 
 
 def _heading(recalled: Recalled) -> str:
@@ -150,11 +135,11 @@ def left_out_lines(found: Found, archived: str = ARCHIVED_OPTION) -> Iterator[st
 
 def list_stale(files: tuple[str, ...]) -> str:
     more = f" (+{len(files) - 1})" if len(files) > 1 else ""
-    return f"{clip(one_line(files[0]), _FILE_CHARS)}{more}"
+    return f"{clip(one_line(files[0]), 80)}{more}"
 
 
 def _topics(topics: tuple[str, ...]) -> str:
-    return f" | Topics: {clip(one_line(', '.join(topics)), _TOPICS_CHARS)}" if topics else ""
+    return f" | Topics: {clip(one_line(', '.join(topics)), 80)}" if topics else ""
 
 
 def _marks(one: Recollection) -> str:
@@ -166,7 +151,7 @@ def _block(turns: Sequence[Recollection], now: Moment) -> Iterator[str]:
     """One memory: what it is, its best answer, then the passages of each turn."""
     one = turns[0]
     memory = one.hit.memory
-    summary = clip(one_line(one.hit.passage or memory.title), _SUMMARY_CHARS)
+    summary = clip(one_line(one.hit.passage or memory.title), 100)
     lines = (
         f"### [{memory.status.upper()}] {clip(one_line(memory.title), _TITLE_CHARS)}",
         f"Weight: {one.strength:.2f}{_topics(memory.topics)}",
@@ -176,11 +161,9 @@ def _block(turns: Sequence[Recollection], now: Moment) -> Iterator[str]:
         f"Id: {memory.id}",
     )
     yield "\n".join(lines) + _marks(one)
-    yield from (_quote(turn.hit) for turn in turns if any(turn.hit.shown) and turn.hit.shown != (summary,))
-
-
-def _quote(hit: Hit) -> str:
-    """Nothing in a quoted line can pass for a line of ours."""
-    lines = [line.rstrip() for passage in hit.shown for line in (*passage.splitlines(), "")][:-1]
-    day = f"{hit.turn.at.iso()[:10]}:\n" if hit.turn is not None else ""
-    return day + "\n".join(f"> {line}".rstrip() for line in lines)
+    for hit in (turn.hit for turn in turns):
+        if any(hit.shown) and hit.shown != (summary,):
+            # Nothing in a quoted line can pass for a line of ours.
+            quoted = [line for passage in hit.shown for line in (*passage.splitlines(), "")][:-1]
+            day = f"{hit.turn.at.iso()[:10]}:\n" if hit.turn is not None else ""
+            yield day + "\n".join(f"> {line}".rstrip() for line in quoted)

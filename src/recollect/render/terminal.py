@@ -13,16 +13,12 @@ from recollect.model import result as results
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Note, Rule, Status
 from recollect.model.result import Counts, Mark, Scope
-from recollect.render.blocks import Block, Line, Table, Tone
-from recollect.render.explain import found_blocks, reason_blocks
+from recollect.render.blocks import SHORT_ID, Block, Line, Table, Tone, found_blocks, reason_blocks
 from recollect.render.recall_text import ago, recall_text, time_span
 
-SHORT_ID = 6  # how many characters of an id a person sees; any command takes them
 _WHOLE_ID = re.compile(r"\b[a-z]{2,12}_\d{8}_\d{6}_([0-9a-f]{6})\b")
 _TITLE_CHARS = 60
 _MOST_ACTIONS = 50
-_WAITS = "candidate"
-_KEPT = frozenset({"stored", "inbox"})
 
 
 def blocks(result: results.Result, *, now: Moment) -> Iterator[Block]:
@@ -54,9 +50,6 @@ def _note_lines(notes: Sequence[str]) -> Iterator[Block]:
 
 def _join(value: Json) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-# Memories
 
 
 def _card_blocks(result: results.Cards, now: Moment) -> Iterator[Block]:
@@ -92,11 +85,8 @@ def _memory_blocks(shown: results.Shown, now: Moment) -> Iterator[Block]:
     yield Line(memory.title, Tone.TITLE)
     marks = [memory.kind, memory.status, "everywhere" if shown.card.scope is Scope.USER else "project"]
     yield Line(f"{memory.id}  {', '.join(marks)}{', pinned' if memory.pinned else ''}", Tone.DIM)
-    facts = [
-        f"importance {shown.card.importance}",
-        f"source: {memory.lane}",
-        f"active {ago(memory.last_active_at, now)}",
-    ]
+    active = ago(memory.last_active_at, now)
+    facts = [f"importance {shown.card.importance}", f"source: {memory.lane}", f"active {active}"]
     facts += [f"topics: {', '.join(memory.topics)}"] if memory.topics else []
     facts += [f"file: {memory.path}"] if isinstance(memory, Note) else []
     yield Line("; ".join(facts), Tone.DIM)
@@ -118,7 +108,8 @@ def _memory_blocks(shown: results.Shown, now: Moment) -> Iterator[Block]:
 def _change_blocks(done: results.Done, _now: Moment) -> Iterator[Block]:
     if done.dry_run:
         yield Line("Dry run: nothing was written.", Tone.WARN)
-        yield from (Line(f"  {short_ids(line)}") for line in plan_lines(done.plan))
+        lines = [_change_line(change) for change in done.plan.changes] or ["nothing to change"]
+        yield from (Line(f"  {short_ids(line)}") for line in lines)
     else:
         # `pin` shows the whole id; elsewhere the last digits are enough.
         summary = done.summary if done.summary.startswith("Pinned as ") else short_ids(done.summary)
@@ -126,17 +117,13 @@ def _change_blocks(done: results.Done, _now: Moment) -> Iterator[Block]:
     yield from _note_lines(done.notes)
 
 
-def plan_lines(plan: plans.Plan) -> list[str]:
-    return [_change_line(change) for change in plan.changes] or ["nothing to change"]
-
-
 def _change_line(change: plans.Change) -> str:
     match change:
         case plans.Create(memory, _) | plans.Remove(memory, _):
             return f"{type(change).__name__.lower()} {memory.id}: {clip(memory.title, _TITLE_CHARS)}"
         case plans.Update(id, before, after):
-            values = [{name: clip(one_line(str(side[name])), 40) for name in after} for side in (before, after)]
-            return f"update {id}: {', '.join(f'{name}: {values[0][name]} -> {values[1][name]}' for name in after)}"
+            pairs = {name: [clip(one_line(str(side[name])), 40) for side in (before, after)] for name in after}
+            return f"update {id}: {', '.join(f'{name}: {old} -> {new}' for name, (old, new) in pairs.items())}"
         case plans.Move(message_ids, source, target):
             return f"move {len(message_ids)} messages from {source} to {target}"
         case plans.Say(id, messages):
@@ -160,33 +147,25 @@ def _history_blocks(history: results.History, now: Moment) -> Iterator[Block]:
         yield Line("No changes yet.", Tone.DIM)
         return
     rows = [
-        {
-            "WHAT": entry.summary,
-            "STATE": "undone" if entry.undone_by else "purged" if entry.purged else "",
-            "BY": entry.actor,
-            "WHERE": "" if scope is Scope.PROJECT else "everywhere",
-            "WHEN": _short_ago(entry.at, now),
-            "CHANGE": entry.change[-SHORT_ID:],
-        }
+        {"WHAT": entry.summary, "STATE": "undone" if entry.undone_by else "purged" if entry.purged else "",
+         "BY": entry.actor, "WHERE": "" if scope is Scope.PROJECT else "everywhere",
+         "WHEN": _short_ago(entry.at, now), "CHANGE": entry.change[-SHORT_ID:]}
         for scope, entry in history.entries
-    ]
+    ]  # fmt: skip
     yield _table(rows)
     yield Line("`recollect undo CHANGE` takes one back.", Tone.DIM)
 
 
 def _suggestion_blocks(suggested: results.Suggested, _now: Moment) -> Iterator[Block]:
-    total = suggested.totals
-    merges = [{"WHY": m["reason"], "KEPT": m["thread_a"], "OTHER": m["thread_b"]} for m in suggested.merges]
-    splits = [{"WHY": s["reason"], "BY": _join(s["topics_to_split"]), "ID": s["thread_id"]} for s in suggested.splits]
-    hints = [{"TOPIC": h["topic"], "LAST": h["last_mentioned"], "THREADS": h["thread_count"]} for h in suggested.hints]
-    sections: list[tuple[str, Sequence[Mapping[str, object]]]] = [
-        (f"Could be merged ({total.get('merge_candidates', 0):,})", merges),
-        (f"Could be split ({total.get('split_candidates', 0):,})", splits),
-        ("Related topics never recalled", hints),
-    ]
-    for title, rows in sections:
-        if rows:
-            yield from (Line(title, Tone.TITLE), _table(rows))
+    sections = (
+        ("Could be merged ({:,})", "merge_candidates", {"WHY": "reason", "KEPT": "thread_a", "OTHER": "thread_b"}),
+        ("Could be split ({:,})", "split_candidates", {"WHY": "reason", "BY": "topics_to_split", "ID": "thread_id"}),
+        ("Related topics never recalled", "recall_hints",
+         {"TOPIC": "topic", "LAST": "last_mentioned", "THREADS": "thread_count"}),
+    )  # fmt: skip
+    for title, name, columns in sections:
+        if rows := [{head: _join(row[of]) for head, of in columns.items()} for row in getattr(suggested, name)]:
+            yield from (Line(title.format(suggested.totals.get(name, 0)), Tone.TITLE), _table(rows))
     yield Line(f"{suggested.health['active_threads']} active threads. {suggested.health['recommendation']}.")
     if suggested.applied and suggested.dry_run:
         yield Line("Dry run: nothing was written. It would report:", Tone.WARN)
@@ -208,9 +187,6 @@ def _compaction_blocks(compacted: results.Compacted, _now: Moment) -> Iterator[B
     yield Line(compacted.summary, Tone.WARN if compacted.dry_run else Tone.GOOD)
 
 
-# The whole
-
-
 def _overview_blocks(overview: results.Overview, _now: Moment) -> Iterator[Block]:
     yield Line(f"{overview.project}  {overview.root}" if overview.project else "No project here.", Tone.TITLE)
     if not overview.stores:
@@ -218,11 +194,11 @@ def _overview_blocks(overview: results.Overview, _now: Moment) -> Iterator[Block
     for scope, _, counts in overview.stores:
         yield Line(f"{'Here' if scope is Scope.PROJECT else 'In every project'}: {_counted_kinds(counts)}.")
     by_status = [row for _, _, counts in overview.stores for row in counts.by_kind_and_status]
-    if waiting := sum(count for _, status, count in by_status if status == _WAITS):
+    if waiting := sum(count for _, status, count in by_status if status == Status.CANDIDATE):
         yield Line(f"{counted(waiting, 'rule')} waiting for your decision: `recollect inbox`.", Tone.WARN)
     if overview.captured:
         heard = sum(count for name, count in overview.captured.items() if not name.startswith("threads"))
-        kept = sum(count for name, count in overview.captured.items() if name in _KEPT)
+        kept = sum(count for name, count in overview.captured.items() if name in ("stored", "inbox"))
         yield Line(f"{counted(heard, 'prompt')} heard, {kept:,} of them with a rule to keep.", Tone.DIM)
     if overview.quiet:
         muted = counted(overview.quiet, "memory", "memories")
@@ -243,8 +219,8 @@ def _overview_blocks(overview: results.Overview, _now: Moment) -> Iterator[Block
         yield Line(f"Language models: {'on' if llm['on'] else 'off'}{spent}.", Tone.DIM)
     if overview.set_aside:
         yield Line(f"{counted(len(overview.set_aside), 'damaged file')} set aside: `recollect recover`.", Tone.WARN)
-    if overview.problems:
-        yield Line(f"{counted(overview.problems, 'setting')} could not be used: `recollect config`.", Tone.WARN)
+    if wrong := overview.settings_problems:
+        yield Line(f"{counted(wrong, 'setting')} could not be used: `recollect config`.", Tone.WARN)
     size = sum(counts.bytes for _, _, counts in overview.stores) / 1e6
     yield Line(f"Recollect {overview.version}, kept in {overview.home} ({size:.1f} MB).", Tone.DIM)
 
@@ -253,7 +229,9 @@ def _counted_kinds(counts: Counts) -> str:
     """`12 threads (3 suspended), 5 rules`."""
     parts = []
     for kind in Kind:
-        of_kind = {status: n for name, status, n in counts.by_kind_and_status if name == kind and status != _WAITS}
+        of_kind = {
+            status: n for name, status, n in counts.by_kind_and_status if name == kind and status != Status.CANDIDATE
+        }
         if of_kind:
             rest = [f"{n:,} {status}" for status, n in of_kind.items() if status != Status.ACTIVE]
             parts.append(counted(sum(of_kind.values()), str(kind)) + (f" ({', '.join(rest)})" if rest else ""))
@@ -273,10 +251,9 @@ def _verification_blocks(verified: results.Verified, _now: Moment) -> Iterator[B
 
 
 def _checkup_blocks(checkup: results.Checkup, _now: Moment) -> Iterator[Block]:
-    shown = {Mark.GOOD: ("ok", Tone.GOOD), Mark.WARN: ("note", Tone.WARN), Mark.BAD: ("BAD", Tone.BAD)}
     wide = max(len(check.name) for check in checkup.checks)
     for check in checkup.checks:
-        word, tone = shown[check.mark]
+        word, tone = {"good": ("ok", Tone.GOOD), "warn": ("note", Tone.WARN), "bad": ("BAD", Tone.BAD)}[check.mark]
         yield Line(f"{word:<5}{check.name:<{wide}}  {check.detail}", tone)
         if check.repair:
             yield Line(f"     {'':<{wide}}  -> {check.repair}", Tone.COMMAND)
@@ -287,8 +264,9 @@ def _checkup_blocks(checkup: results.Checkup, _now: Moment) -> Iterator[Block]:
 
 def _setting_blocks(configured: results.Configured, _now: Moment) -> Iterator[Block]:
     for one in configured.settings:
-        yield Line(f"{one.name}={one.value}  ({one.source})", Tone.PLAIN if one.source == "default" else Tone.TITLE)
-        yield Line(f"    {one.reason}", Tone.DIM)
+        tone = Tone.PLAIN if one["source"] == "default" else Tone.TITLE
+        yield Line(f"{one['name']}={one['value']}  ({one['source']})", tone)
+        yield Line(f"    {one['reason']}", Tone.DIM)
     yield from _note_lines(configured.problems)
 
 

@@ -15,51 +15,45 @@ from recollect.base.text import clip
 from recollect.model.codec import Json, encode
 from recollect.model.result import Cards, Compacted, Done, Overview, Recalled, Result, Shown, Suggested, Summary
 from recollect.render import inject
-from recollect.render.harmless import neutral, plain
+from recollect.render.inject import neutral, plain
 from recollect.render.recall_text import memory_text
 
 _ASK = 'ai_recall("{}")'
-_SUMMARY_CHARS = 1_500
-_LISTED = 50
-_MOST_ENTRIES = 200
 _TITLE_CHARS = 80
 
 
 def answer(result: Result, *, now: Moment, nonce: str, offset: int = 0) -> dict[str, Json]:
     match result:
         case Recalled():
-            return _text(inject.requested_recall(result, nonce=nonce, now=now, ask=_ASK, archived="archived=true").text)
+            told = inject.requested_recall(result, nonce=nonce, now=now, ask=_ASK, archived="archived=true")
+            return {"text": told.text, "data": None}
         case Shown():
             text = partial(memory_text, result, now=now, ask=_ASK, offset=offset)
-            return _text(inject.fence(nonce, lambda chars: text(max_chars=chars)))
+            return {"text": inject.fence(nonce, lambda chars: text(max_chars=chars)), "data": None}
         case Suggested():
-            data = result.as_json()
-            return _data(data, merge_candidates=len(result.merges), split_candidates=len(result.splits))
+            merges, splits = len(result.merge_candidates), len(result.split_candidates)
+            return _data(result.as_json(), merge_candidates=merges, split_candidates=splits)
         case Compacted(actions=actions):  # there may be a hundred thousand actions: only the first are encoded
-            data = replace(result, actions=actions[:_MOST_ENTRIES]).as_json()
+            data = replace(result, actions=actions[:200]).as_json()
             return _data({**data, "summary": result.summary}, actions=len(actions))
         case Overview():
             return _data(_status(result), focus=len(result.focus))
         case Done(summary, _, _, _, dry_run, notes):
-            return _text(_join(f"Dry run: nothing was written. {summary}" if dry_run else summary, notes))
+            return _text(f"Dry run: nothing was written. {summary}" if dry_run else summary, notes)
         case Summary(summary, _, notes):
-            return _text(_join(summary, notes))
+            return _text(summary, notes)
         case Cards(cards):
             listed: list[Json] = [
                 {"id": card.memory.id, "title": plain(card.memory.title, _TITLE_CHARS), "kind": str(card.memory.kind)}
-                for card in cards[:_LISTED]
+                for card in cards[:50]
             ]
             return {"text": "", "data": {"memories": listed}}
         case _:
             return _data({"result": encode(result)})
 
 
-def _text(text: str) -> dict[str, Json]:
-    return {"text": text, "data": None}
-
-
-def _join(summary: str, notes: tuple[str, ...]) -> str:
-    return clip(neutral("\n".join((summary, *notes))), _SUMMARY_CHARS)
+def _text(summary: str, notes: tuple[str, ...]) -> dict[str, Json]:
+    return {"text": clip(neutral("\n".join((summary, *notes))), 1_500), "data": None}
 
 
 def _status(overview: Overview) -> dict[str, Json]:
@@ -73,7 +67,7 @@ def _status(overview: Overview) -> dict[str, Json]:
         "focus": [{**point, "topic": plain(str(point["topic"]), _TITLE_CHARS)} for point in overview.focus],
         "passages_without_vector": overview.embedding.waiting if overview.embedding else 0,
         "set_aside_as_damaged": len(overview.set_aside),
-        "settings_problems": overview.problems,
+        "settings_problems": overview.settings_problems,
     }
 
 

@@ -152,7 +152,8 @@ class Journal(Search):
                 if memory is not None:
                     cells = [*rows.cells_of(decode_memory(encode(memory) | dict(change.after)))]
                 for name in names if is_plain else ():
-                    cells[_PLACE[name]] = rows.WRITERS[name](codec.read_field(change.after, name, FIELDS[name].decode))
+                    value = codec.read_field(change.after, name, codec.decoder(FIELDS[name].type))
+                    cells[_PLACE[name]] = rows.WRITERS[name](value)
             except ValueError as problem:
                 raise StoreDamaged(f"{change.id} would become unreadable: {problem}", hint=_NOTHING) from None
             written.setdefault(names, []).append((*(cells[_PLACE[name]] for name in names), rows.seal(cells), seq))
@@ -209,10 +210,8 @@ class Journal(Search):
 
     def _record(self, header: ChangeHeader, plan: Plan | None, ids: Iterable[str] = ()) -> None:
         """The oldest entries are removed, a few at a time, so that no write pays for all of them."""
-        changes: codec.Json = (
-            [{"do": plans.verb_of(change), **_encode(change)} for change in plan.changes] if plan else []
-        )
-        kept = canonical(changes) if plan else None
+        done = plan.changes if plan else ()
+        kept = canonical([{"do": plans.VERBS[type(one)], **_encode(one)} for one in done]) if plan else None
         cells = (header.change, header.at.micros, header.op, header.actor, header.summary, kept, header.undoes)
         seq = self._insert("journal", cells)
         touched = plan.touched() if plan else ids
