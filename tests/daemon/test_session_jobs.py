@@ -16,7 +16,7 @@ from recollect.model.memory import Status
 from recollect.model.plan import Create
 from recollect.model.result import Scope
 from recollect.model.session import StateRecord
-from recollect.ops import history
+from recollect.ops import memories
 from tests.daemon.real import FORKS, LINUX, House, soon
 from tests.daemon.test_service import Session
 from tests.jobs.work import open_apps, open_home, run_job
@@ -59,7 +59,7 @@ def test_with_a_model_it_forgets_as_the_daemon_and_once(tmp_path: Path):
 
     with apps.app(str(tmp_path / "a"), "", {}) as app:
         assert statuses(app) == [Status.ACTIVE] * 4 + [Status.ARCHIVED]
-        assert next((entry.op, entry.actor) for _, entry in history.log(app).entries) == ("forget", "daemon")
+        assert next((entry.op, entry.actor) for _, entry in memories.log(app).entries) == ("forget", "daemon")
     assert len(model.calls) == 1
     apps.close()
 

@@ -20,7 +20,7 @@ from mcp import MCPError
 from recollect.app.core import App
 from recollect.mcp import link, server
 from recollect.model.result import Scope
-from recollect.ops import memories, notes, suggestions
+from recollect.ops import memories, notes, steering
 from recollect.wire import lockfile
 from tests.daemon.real import FORKS, PATIENCE_S, House, soon
 from tests.mcp import talk as talk_module
@@ -309,8 +309,8 @@ def test_so_does_long_work_without_the_daemon(monkeypatch: pytest.MonkeyPatch, t
         go_on.wait(PATIENCE_S)
         return found
 
-    find_at_once = suggestions._find_close
-    monkeypatch.setattr(suggestions, "_find_close", find_close)
+    find_at_once = steering._find_close
+    monkeypatch.setattr(steering, "_find_close", find_close)
     monkeypatch.setattr(talk_module, "Link", WatchedLink)
     with talking() as talk:
         with calling(talk, tool) as heard:

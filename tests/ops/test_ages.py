@@ -15,7 +15,7 @@ from recollect.lifecycle.compaction import Strategy
 from recollect.mcp.server import BY_NAME, make_call
 from recollect.model.memory import Memory, Status
 from recollect.model.result import Found, Recalled, Scope
-from recollect.ops import calls, health, memories, suggestions
+from recollect.ops import calls, health, memories, steering
 from recollect.ops.recall import recall, search
 from recollect.render.terminal import blocks
 from tests.hooks.talk import Talk
@@ -148,7 +148,7 @@ def _archived_by_a_person(app: App) -> None:
 
 
 def _archived_by_a_compaction(app: App) -> None:
-    suggestions.compact(app, strategy=Strategy.NORMAL)
+    steering.compact(app, strategy=Strategy.NORMAL)
 
 
 ZEPPELINS = ("The zeppelin hangar has two doors.", "The zeppelin crew lands before noon.")

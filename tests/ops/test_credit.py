@@ -17,7 +17,7 @@ from recollect.model.memory import Memory
 from recollect.model.query import ALWAYS_LOADED, Hit
 from recollect.model.result import Scope
 from recollect.model.session import EventName, LedgerKey, Outcome, ToolCall, Way
-from recollect.ops import health, history, memories, past_sessions, recall, rules
+from recollect.ops import health, memories, past_sessions, recall, rules
 from recollect.ops.hook_reply import found_without_search
 from recollect.ops.prompt_recall import search_unasked
 from recollect.ops.session_start import open_threads
@@ -149,14 +149,14 @@ def test_a_session_that_is_read_twice_marks_once_and_a_mark_is_no_change_that_an
 ):
     told = rule("r", body="Run pytest with -q")
     keep(app, told)
-    before = len(history.log(app).entries)
+    before = len(memories.log(app).entries)
     session.runs("pytest tests", "ok", told)
     session.transcript.path = session.transcript.path.rename(session.transcript.path.with_name("copy.jsonl"))
 
     session.read()
 
     assert trail(app, told) == "+"
-    assert len(history.log(app).entries) == before
+    assert len(memories.log(app).entries) == before
 
 
 @pytest.fixture
@@ -225,5 +225,5 @@ def test_reviving_brings_it_back_and_can_be_undone(app: App, quiet: tuple[Memory
     assert list(open_threads(app)) == [told.id]
     assert memories.restore(app, (told.id,)).change is None
     assert done.change is not None
-    history.undo(app, done.change)
+    memories.undo(app, done.change)
     assert [app.find(one.id)[1] for one in quiet] == [told, said]

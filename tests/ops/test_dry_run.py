@@ -13,8 +13,8 @@ from recollect.app.core import App
 from recollect.model.memory import Status
 from recollect.model.plan import Create
 from recollect.model.result import Done, Scope, Summary
-from recollect.ops import focus, memories, notes, rules, transfer, upkeep
-from recollect.ops.focus import Verdict
+from recollect.ops import memories, notes, rules, steering, transfer, upkeep
+from recollect.ops.steering import Verdict
 from recollect.ops.table import OPS, Effect
 from tests.ops.ask import files, made, pinned
 from tests.ops.conftest import Opens
@@ -100,7 +100,7 @@ def world(open_app: Opens, monkeypatch: pytest.MonkeyPatch) -> World:
     notes.save(app, "Always.", always=True, project=True)
     notes.save(app, "Perhaps.", title="Later", inbox=True)
     memories.link(app, a, b)
-    focus.focus(app, "billing")
+    steering.focus(app, "billing")
     upkeep.backup(app)
     transfer.export(app, "in.jsonl")
     theirs(Path("theirs"))

@@ -15,10 +15,10 @@ from recollect.app.question_vector import TimedQuestion
 from recollect.base.clock import FixedClock
 from recollect.base.errors import BadInput
 from recollect.model.memory import Rating
-from recollect.ops import focus, history, recall
-from recollect.ops.focus import Verdict
+from recollect.ops import memories, recall, steering
 from recollect.ops.hook_reply import sweep_old_answers
 from recollect.ops.prompt_recall import search_unasked
+from recollect.ops.steering import Verdict
 from tests.ops.ask import add, kept
 from tests.ops.conftest import Opens
 from tests.values import NOW
@@ -34,7 +34,7 @@ def test_a_focus_is_confirmed_in_words_and_in_the_project(app: App):
         add(app, name, topics=("authentication",))
     add(app, "bread", topics=("cellar",))
 
-    told = focus.focus(app, "authentication")
+    told = steering.focus(app, "authentication")
 
     assert told.summary == 'Focus set on "authentication" (weight=0.8). 3 threads will be prioritized.'
     shown = json.loads(Path(".ai/focus.json").read_text(encoding="utf-8"))
@@ -49,7 +49,7 @@ def test_what_is_in_focus_comes_whatever_the_question_or_the_prompt_says(app: Ap
     bread = add(app, "Sourdough", body="Sourdough wants eleven hours in the cellar.")
     assert login not in recalled(app, "sourdough in the cellar")
 
-    focus.focus(app, "authentication", weight=1)
+    steering.focus(app, "authentication", weight=1)
 
     assert set(recalled(app, "sourdough in the cellar")) == {login, bread}
     prompt = TimedQuestion(app, "paint the fence", time.monotonic() + 60)
@@ -58,42 +58,42 @@ def test_what_is_in_focus_comes_whatever_the_question_or_the_prompt_says(app: Ap
 
 @pytest.mark.parametrize(("given_weight", "held"), [(7, 1), (-2, 0), (0.4, 0.4), (float("inf"), 1)])
 def test_a_weight_out_of_range_is_clamped_and_that_is_said(app: App, given_weight: float, held: float):
-    told = focus.focus(app, "x", weight=given_weight)
+    told = steering.focus(app, "x", weight=given_weight)
     assert told.facts["weight"] == held
     assert bool(told.notes) == (given_weight != held)
 
 
 def test_a_focus_is_replaced_by_the_same_topic_and_cleared_by_name_or_all_at_once(app: App, open_app: Opens):
     for topic in ("a", "B", "c"):
-        focus.focus(app, topic, weight=0.2)
-    focus.focus(app, "b", weight=0.9)
-    focus.focus(open_app(dry_run=True), "d")
+        steering.focus(app, topic, weight=0.2)
+    steering.focus(app, "b", weight=0.9)
+    steering.focus(open_app(dry_run=True), "d")
     assert [(point.topic, point.weight) for point in load_focus(app)] == [("a", 0.2), ("c", 0.2), ("b", 0.9)]
 
-    assert focus.unfocus(app, "B").summary == 'Focus on "B" cleared.'
+    assert steering.unfocus(app, "B").summary == 'Focus on "B" cleared.'
     with pytest.raises(BadInput) as refused:
-        focus.unfocus(app, "b")
+        steering.unfocus(app, "b")
     assert '"a", "c"' in refused.value.hint
-    assert focus.unfocus(app).summary == "All focus cleared. Returning to similarity-based injection."
+    assert steering.unfocus(app).summary == "All focus cleared. Returning to similarity-based injection."
     assert load_focus(app) == ()
 
 
 @pytest.mark.parametrize(("topic", "weight"), [("   ", 1.0), ("x" * 500, 1.0), ("x", float("nan"))])
 def test_a_topic_needs_a_few_words_and_a_weight_is_a_number(app: App, topic: str, weight: float):
     with pytest.raises(BadInput):
-        focus.focus(app, topic, weight=weight)
+        steering.focus(app, topic, weight=weight)
 
 
 def test_a_rating_says_what_it_did_and_can_be_undone(app: App):
     id = add(app, "old api")
 
-    first = focus.rate(app, id, Verdict.NOT_USEFUL, reason="it was redesigned")
-    second = focus.rate(app, id, Verdict.USEFUL)
+    first = steering.rate(app, id, Verdict.NOT_USEFUL, reason="it was redesigned")
+    second = steering.rate(app, id, Verdict.USEFUL)
 
     assert first.summary == f"Rated {id} as not useful. Relevance score: 1.00 → 0.75"
     assert second.summary == f"Rated {id} as useful. Relevance score: 0.75 → 0.80"
     assert kept(app, id).ratings == (Rating(False, NOW, "it was redesigned"), Rating(True, NOW, None))
-    history.undo(app)
+    memories.undo(app)
     assert len(kept(app, id).ratings) == 1
 
 
@@ -105,11 +105,11 @@ def test_after_two_bad_ratings_a_thread_sinks_and_can_return(app: App):
     assert recalled(app, question)[0] == bad
 
     for _ in range(2):
-        focus.rate(app, bad, Verdict.NOT_USEFUL)
+        steering.rate(app, bad, Verdict.NOT_USEFUL)
     assert recalled(app, question) == [other, bad]
 
     for _ in range(8):
-        focus.rate(app, bad, Verdict.USEFUL)
+        steering.rate(app, bad, Verdict.USEFUL)
     assert recalled(app, question)[0] == bad
 
 

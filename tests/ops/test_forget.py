@@ -26,7 +26,7 @@ from recollect.model.memory import Memory, Status
 from recollect.model.plan import Update
 from recollect.model.result import Done, Scope, Summary
 from recollect.ops import forget as forgetting
-from recollect.ops import history, memories, notes, rules
+from recollect.ops import memories, notes, rules
 from tests.daemon.real import FORKS
 from tests.llm.standin import StandIn
 from tests.ops.ask import files, keep, kept, made, states
@@ -85,7 +85,7 @@ def test_a_forgotten_rule_is_out_of_force_and_comes_back_whole(app: App):
     id = made(rules.add(app, "Use pnpm"))
     forgetting.appreciate(app, id, "+3")
     before = kept(app, id)
-    for bring_back in (lambda: history.undo(app), lambda: memories.restore(app, (id,))):
+    for bring_back in (lambda: memories.undo(app), lambda: memories.restore(app, (id,))):
         forgetting.forget(app, (id,))
         assert kept(app, id).status is Status.ARCHIVED
         bring_back()
@@ -128,7 +128,7 @@ def test_appreciation_is_added_up_raises_the_score_and_can_be_undone(app: App):
     forgetting.appreciate(app, first.id, "+2")
     assert kept(app, first.id).appreciation == 3
     assert first.id not in ids(forgetting.forget(app, candidates=True))
-    history.undo(app)
+    memories.undo(app)
     assert kept(app, first.id).appreciation == 1
 
 

@@ -14,7 +14,7 @@ from recollect.base.errors import RecollectError
 from recollect.jobs import vault_sync
 from recollect.lifecycle import strength
 from recollect.model.result import Scope
-from recollect.ops import history, notes
+from recollect.ops import memories, notes
 from recollect.vault import note_folder, page, tags
 from tests.ops import golden
 from tests.ops.test_vault_sync import all_notes, looked, put
@@ -33,7 +33,7 @@ def test_a_vault_survives_save_sync_edit_sync_byte_for_byte(app: App, vault: Pat
     notes.sync(app)
     for _ in notes.evolve(app, "another", "Yet another."), notes.archive(app, ("yet-another",)):
         looked(app)
-    history.undo(app)
+    memories.undo(app)
     notes.sync(app)
 
     after = golden.standing(vault)
@@ -122,7 +122,7 @@ def test_a_save_while_we_write_is_never_lost(
         "evolve": lambda: notes.evolve(app, "zebra", "The giraffe.", title="Giraffe"),
         "archive": lambda: notes.archive(app, ("zebra",)),
         "tend": lambda: vault_sync.write_some(app, vault_sync.Pending(session_began=True)),
-        "undo": lambda: history.undo(app, done.change if done else ""),
+        "undo": lambda: memories.undo(app, done.change if done else ""),
     }
 
     told = False

@@ -17,7 +17,7 @@ from recollect.base.settings import environment
 from recollect.integrations.foreign_memories import ForeignMemory, why_left_out, words_key
 from recollect.model.memory import Kind, Lane, Memory, Status
 from recollect.model.result import Scope
-from recollect.ops import history, imports, rules
+from recollect.ops import imports, memories, rules
 from tests.ops.ask import files
 from tests.ops.conftest import Opens
 from tests.values import NOW
@@ -103,7 +103,7 @@ def test_a_dry_run_writes_nothing_twice_is_once_and_one_undo_takes_all_of_it_bac
     imports.claude_mem(app, str(theirs))
     again = facts(imports.claude_mem(app, str(theirs)))
     assert (again["new"], again["change"]) == (0, None)
-    history.undo(app)
+    memories.undo(app)
     assert kept(app) == []
 
 

@@ -14,7 +14,7 @@ from recollect.base.text import NUL_SYMBOL, REPLACEMENT
 from recollect.model.memory import BridgeType, Lane, Status, Thread
 from recollect.model.plan import Create
 from recollect.model.result import Done, Scope
-from recollect.ops import history, memories, rules
+from recollect.ops import memories, rules
 from recollect.ops.memories import archive, delete, edit, link, merge, restore, show, split, threads
 from recollect.ops.recall import search
 from tests.ops.ask import kept, made, pinned, said, states, titles
@@ -109,7 +109,7 @@ def test_many_are_archived_and_restored_as_one_change(app: App):
     assert restore(app, ids[:1]).summary == f"Restored {ids[0]}."
     assert listed(app, status=Status.ACTIVE) == ["a"]
     assert archive(app, (*ids, ids[0])).plan.touched() == ids[:1]
-    assert len(history.log(app).entries) == 6
+    assert len(memories.log(app).entries) == 6
 
 
 def test_a_deleted_memory_is_gone_with_its_bridges_and_other_ids_until_undone(app: App):
@@ -126,7 +126,7 @@ def test_a_deleted_memory_is_gone_with_its_bridges_and_other_ids_until_undone(ap
         with pytest.raises(UnknownId):
             show(app, id)
 
-    history.undo(app)
+    memories.undo(app)
     assert states(app) == before
 
 
@@ -159,8 +159,8 @@ def test_edit_changes_what_is_given_and_no_more(app: App):
     assert [m.content for m in said(app, id)] == ["Old words."]
     with pytest.raises(BadInput, match="title is empty"):
         edit(app, id, title="  ")
-    history.undo(app)
-    history.undo(app)
+    memories.undo(app)
+    memories.undo(app)
     assert states(app) == before
 
 
@@ -188,8 +188,8 @@ def test_merged_memories_answer_under_every_id_until_undone(app: App):
     assert set(show(app, b).merged) == {b, c}
     assert [(x.source, x.target) for x, _ in show(app, a).bridges] == [(a, other)]
     assert restore(app, (b,)).change is None, "both ids lead to the one that is active already"
-    history.undo(app)
-    history.undo(app)
+    memories.undo(app)
+    memories.undo(app)
     assert states(app) == before
 
 
@@ -229,7 +229,7 @@ def test_a_split_moves_the_messages_on_a_topic(app: App):
     assert "The database is slow." in new.body
     bridges = [(b.source, b.target, b.type) for b, _ in show(app, child).bridges]
     assert bridges == [(child, talk.id, BridgeType.CHILD_OF)]
-    history.undo(app)
+    memories.undo(app)
     assert states(app) == before
 
 
@@ -257,7 +257,7 @@ def test_looking_makes_nothing(app: App):
     threads(app)
     search(app, ("x",))
     rules.listing(app)
-    history.log(app)
+    memories.log(app)
     with pytest.raises(UnknownId):
         show(app, NOBODY)
     assert not app.home.root.exists()
@@ -279,9 +279,9 @@ def test_two_memories_can_be_joined_by_every_type_again_with_another_weight_and_
         assert memories.link(app, a, b, type=type, weight=0.7).change is None
     assert sorted(bridges(app, a)) == sorted(bridges(app, b)) == sorted((a, b, type, 0.7) for type in BridgeType)
 
-    history.undo(app)
+    memories.undo(app)
     assert (a, b, list(BridgeType)[-1], 0.5) in bridges(app, a)
-    history.undo(app)
+    memories.undo(app)
     assert len(bridges(app, a)) == len(BridgeType) - 1
 
 

@@ -9,7 +9,7 @@ from recollect.app.core import App
 from recollect.base.errors import BadInput, NotFound, RecollectError, StoreReadOnly
 from recollect.base.text import storable
 from recollect.model.result import Result, Scope
-from recollect.ops import focus, history, memories, past_sessions, recall, rules, suggestions, transfer, upkeep
+from recollect.ops import forget, memories, past_sessions, recall, rules, steering, transfer, upkeep
 from tests.naughty import NAUGHTY
 from tests.ops.ask import kept, pinned
 
@@ -17,10 +17,10 @@ EXPECTED = (BadInput, NotFound, StoreReadOnly)
 
 TAKES_TEXT: dict[str, Callable[[App, str, str], Result]] = {
     "pin": lambda app, id, text: memories.pin(app, text, title=text, topics=(text,)),
-    "focus": lambda app, id, text: focus.focus(app, text),
-    "unfocus": lambda app, id, text: focus.unfocus(app, text),
-    "rate": lambda app, id, text: focus.rate(app, id, focus.Verdict.USEFUL, reason=text),
-    "suggestions": lambda app, id, text: suggestions.suggestions(app, text),
+    "focus": lambda app, id, text: steering.focus(app, text),
+    "unfocus": lambda app, id, text: steering.unfocus(app, text),
+    "rate": lambda app, id, text: steering.rate(app, id, steering.Verdict.USEFUL, reason=text),
+    "suggestions": lambda app, id, text: steering.suggestions(app, text),
     "rule add": lambda app, id, text: rules.add(app, text, topics=(text,)),
     "search": lambda app, id, text: recall.search(app, (text, text), topic=text),
     "search words": lambda app, id, text: recall.search(app, (text,)),
@@ -36,10 +36,10 @@ TAKES_TEXT: dict[str, Callable[[App, str, str], Result]] = {
     "archive": lambda app, id, text: memories.archive(app, (text,)),
     "restore": lambda app, id, text: memories.restore(app, (text,)),
     "delete": lambda app, id, text: memories.delete(app, (text,)),
-    "log": lambda app, id, text: history.log(app, text or "-"),
-    "undo": lambda app, id, text: history.undo(app, text or "-"),
-    "purge": lambda app, id, text: history.purge(app, (text,)),
-    "purge group": lambda app, id, text: history.purge(app, group=text or "-"),
+    "log": lambda app, id, text: memories.log(app, text or "-"),
+    "undo": lambda app, id, text: memories.undo(app, text or "-"),
+    "purge": lambda app, id, text: forget.erase(app, (text,)),
+    "purge group": lambda app, id, text: forget.erase(app, group=text or "-"),
     "link": lambda app, id, text: memories.link(app, id, text),
     "unlink": lambda app, id, text: memories.unlink(app, text, id),
     "merge": lambda app, id, text: memories.merge(app, id, text),

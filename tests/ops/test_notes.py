@@ -15,7 +15,7 @@ from recollect.jobs import vault_sync
 from recollect.model.codec import encode
 from recollect.model.memory import Lane, Note, Status
 from recollect.model.result import Done, Scope
-from recollect.ops import focus, history, memories, notes
+from recollect.ops import forget, memories, notes, steering
 from recollect.vault import note_folder, page, tags
 from tests.ops.ask import files, holding, kept, made, set_to, titles
 from tests.ops.conftest import Opens
@@ -138,7 +138,7 @@ def test_what_is_empty_or_done_twice_is_refused_with_a_reason(app: App):
         lambda app, id: memories.archive(app, (id,)),
         lambda app, id: memories.delete(app, (id,)),
         lambda app, id: memories.edit(app, id, body="other words"),
-        lambda app, id: history.purge(app, (id,)),
+        lambda app, id: forget.erase(app, (id,)),
     ],
 )
 def test_what_would_come_back_with_the_file_is_refused(app: App, change: Callable[[App, str], object]):
@@ -164,8 +164,8 @@ def test_how_a_note_was_judged_is_memorys_own_and_stays_when_its_file_is_read_ag
     id = made(notes.save(app, "The zebra approves.", title="Zebra"))
 
     for _ in range(5):
-        focus.rate(app, id, focus.Verdict.NOT_USEFUL)
-    focus.focus(app, id)
+        steering.rate(app, id, steering.Verdict.NOT_USEFUL)
+    steering.focus(app, id)
     put(vault, "zebra.md", "The zebra approves, still.\n")
     notes.sync(app)
 
@@ -210,10 +210,10 @@ def test_every_command_of_notes_says_what_it_did_though_another_process_looks_at
         "_archive/deploy-now.md is archived.",
         "deploy-now.md is in use again.",
     ]
-    assert [entry.op for _, entry in history.log(app).entries] == [
+    assert [entry.op for _, entry in memories.log(app).entries] == [
         "note restore", "note archive", "note evolve", "note save",
     ]  # fmt: skip
-    assert history.undo(app).summary == "Undid note restore: deploy-now.md is in use again."
+    assert memories.undo(app).summary == "Undid note restore: deploy-now.md is in use again."
 
 
 # Undo brings a note's file back byte for byte, or says why not and changes nothing
@@ -252,19 +252,19 @@ def put_both(app: App, vault: Path, text: str = "The zebra.") -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_undo_puts_the_file_back_byte_for_byte_and_can_itself_be_undone(app: App, vault: Path, command: str, kind: str):
     put_both(app, vault, KINDS[kind])
-    before, memories = files(vault), standing(app)
+    before = files(vault), standing(app)
 
     done = COMMANDS[command](app)
-    assert files(vault) != before
+    assert files(vault) != before[0]
     notes.sync(app)
     after = files(vault), standing(app)
-    undone = history.undo(app, done.change)
+    undone = memories.undo(app, done.change)
 
-    assert (files(vault), standing(app)) == (before, memories)
+    assert (files(vault), standing(app)) == before
     looked(app)
     notes.sync(app)
-    assert standing(app) == memories
-    history.undo(app, undone.change)
+    assert standing(app) == before[1]
+    memories.undo(app, undone.change)
     assert (files(vault), standing(app)) == after
 
 
@@ -277,7 +277,7 @@ def test_a_file_that_was_edited_since_stays_and_undo_says_so(app: App, vault: Pa
     before = files(vault)
 
     with pytest.raises(Conflict, match="changed since"):
-        history.undo(app, done.change)
+        memories.undo(app, done.change)
 
     assert files(vault) == before
 
@@ -289,7 +289,7 @@ def test_another_file_in_the_old_place_stays(app: App, vault: Path):
     put(vault, "zebra.md", "another zebra")
 
     with pytest.raises(Conflict, match="another file"):
-        history.undo(app, done.change)
+        memories.undo(app, done.change)
 
     assert (vault / "zebra.md").read_text() == "another zebra"
     assert (vault / "_archive/zebra.md").read_text() == "The zebra."
@@ -322,7 +322,7 @@ def test_links_to_a_note_that_goes_go_with_it_and_wait_for_the_next(app: App, va
     looked(app)
     done = COMMANDS["save"](app)
     assert links(app) == {("a.md", "another.md")}
-    history.undo(app, done.change)
+    memories.undo(app, done.change)
     assert (set(looked(app)), links(app)) == ({"a.md"}, set())
     put(vault, "deep/another.md", "Another.\n")
     looked(app)
@@ -332,7 +332,7 @@ def test_links_to_a_note_that_goes_go_with_it_and_wait_for_the_next(app: App, va
 def test_no_agent_moves_a_persons_files_by_undo(app: App, open_app: Opens):
     done = COMMANDS["save"](app)
     with pytest.raises(BadInput, match="person"):
-        history.undo(open_app(actor="agent"), done.change)
+        memories.undo(open_app(actor="agent"), done.change)
 
 
 def test_a_secret_that_stood_in_a_file_is_not_kept_for_the_way_back(app: App, vault: Path):
@@ -344,4 +344,4 @@ def test_a_secret_that_stood_in_a_file_is_not_kept_for_the_way_back(app: App, va
 
     assert {path.parent.name for path in holding(app.home.root, secret)} <= {"vault"}
     with pytest.raises(Conflict, match="secret"):
-        history.undo(app, done.change)
+        memories.undo(app, done.change)

@@ -10,7 +10,7 @@ from recollect.app import notices
 from recollect.app.core import App
 from recollect.base.clock import FixedClock
 from recollect.model.session import EventName
-from recollect.ops import history, memories, past_sessions, rules
+from recollect.ops import memories, past_sessions, rules
 from tests.hooks.talk import Talk
 from tests.ops.conftest import Opens
 from tests.ops.transcript import Transcript
@@ -54,9 +54,9 @@ def test_undo_takes_back_what_the_line_told_of(app: App, talk: Talk, tmp_path: P
     app.clock = FixedClock(app.clock.now().plus(seconds=10))
     transcript.event(EventName.TURN_ENDED)
     past_sessions.catch_up(app)
-    assert history.log(app).entries[0][1].op != "capture", "the turn has left something of its own since"
+    assert memories.log(app).entries[0][1].op != "capture", "the turn has left something of its own since"
 
-    history.undo(app)
+    memories.undo(app)
 
     assert in_force(app) == []
 

@@ -26,7 +26,7 @@ from recollect.model.memory import Kind, Memory, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope, Summary
 from recollect.model.session import Pointer, SessionPart, Speaker
-from recollect.ops import history, memories, recall, upkeep
+from recollect.ops import memories, recall, upkeep
 from recollect.ops.past_sessions import catch_up, import_past
 from recollect.ops.session_start import open_threads
 from tests.ops.ask import holding, keep
@@ -411,7 +411,7 @@ def test_each_import_is_one_change_that_can_be_taken_back_and_done_again(app: Ap
     change = one_project(import_past(app))["changes"]["project"]
     assert len(rules(app)) == 2
 
-    history.undo(app, str(change))
+    memories.undo(app, str(change))
     assert [*rules(app)] == ["Use pnpm, not npm."], "the first import stands"
 
     import_past(app)

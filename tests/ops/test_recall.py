@@ -17,7 +17,7 @@ from recollect.model.memory import BridgeType, Kind, Status
 from recollect.model.plan import Link, Plan
 from recollect.model.query import Hit
 from recollect.model.result import Found, Mark, Recalled, Scope
-from recollect.ops import health, history, memories, upkeep
+from recollect.ops import forget, health, memories, upkeep
 from recollect.ops.recall import recall, search, why
 from recollect.render.recall_text import recall_text
 from tests.embed import folders
@@ -239,9 +239,9 @@ def test_a_sleeping_thread_that_comes_near_wakes_once_and_that_can_be_undone(app
     awake = kept(app, asleep)
     assert (awake.status, awake.last_active_at) == (Status.ACTIVE, NOW)
     assert awake.weight == pytest.approx(0.5**5 + 0.1)
-    woken = next(entry for _, entry in history.log(app).entries)
+    woken = next(entry for _, entry in memories.log(app).entries)
     assert woken.op == "wake"
-    history.undo(app, woken.change)
+    memories.undo(app, woken.change)
     assert states(app) == before
 
 
@@ -291,7 +291,7 @@ def test_the_log_of_recalls_keeps_no_secret_and_nothing_of_a_purged_memory(app: 
     recall(app, ("deploys",))
     assert secret not in str(why(app).recalls)
 
-    history.purge(app, (id,))
+    forget.erase(app, (id,))
     app.close()
 
     assert [holding(tmp_path, word) for word in (secret, "Xylocarp", "xylocarp")] == [[], [], []]
@@ -401,4 +401,4 @@ def test_nothing_in_common_is_found_nothing_and_no_question_is_a_change(app: App
     assert shown(search(app, ("qwxzv",))) == []
     assert search(app, ("qwxzv",)).how == "words and vectors", "searched, and found nothing"
     assert shown(recall(app, ("login",)))
-    assert [entry.op for _, entry in history.log(app).entries] == ["pin"]
+    assert [entry.op for _, entry in memories.log(app).entries] == ["pin"]

@@ -11,7 +11,7 @@ from recollect.app.recovery import set_aside_files
 from recollect.base.errors import StoreDamaged, StoreError, StoreForeign, StoreTooNew
 from recollect.model.memory import Memory
 from recollect.model.result import Scope
-from recollect.ops import history, memories, upkeep
+from recollect.ops import forget, memories, upkeep
 from recollect.ops.health import doctor, status
 from recollect.ops.upkeep import recover
 from tests.ops.ask import files, pinned, titles
@@ -96,7 +96,7 @@ def test_with_a_whole_header_again_everything_sound_comes_back_but_what_was_dele
     upkeep.backup(app)
     memories.delete(app, (gone,))
     memories.pin(app, "undone")
-    history.undo(app)
+    memories.undo(app)
     path, before = lived_in(app), remembered(app)
     zero_the_header(path)
 
@@ -148,7 +148,7 @@ def test_where_nothing_is_damaged_nothing_comes_back_and_backups_are_told_of(app
     gone = pinned(app, "gone")
     assert recover(app).summary == "Nothing is damaged. There is no backup."
     upkeep.backup(app)
-    history.purge(app, (gone,))
+    forget.erase(app, (gone,))
     memories.delete(app, (pinned(app, "also gone"),))
     upkeep.backup(app)
 
@@ -185,8 +185,8 @@ def test_recovering_twice_brings_nothing_twice_and_can_be_undone(app: App, open_
     assert recover(open_app()).summary == "Brought back 0 memories."
     assert remembered(open_app()) == before
 
-    history.undo(open_app(), deleted.change)
-    history.undo(open_app())
+    memories.undo(open_app(), deleted.change)
+    memories.undo(open_app())
     assert remembered(open_app()) == {}
 
 

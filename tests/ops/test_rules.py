@@ -9,7 +9,7 @@ from recollect.app.core import App
 from recollect.base.errors import BadInput
 from recollect.model.memory import Rule, RuleType, Status
 from recollect.model.session import EventName
-from recollect.ops import history, memories, notes, past_sessions, recall, rules, transfer
+from recollect.ops import memories, notes, past_sessions, recall, rules, transfer
 from tests.cli.run import run
 from tests.hooks.talk import Talk
 from tests.jobs.test_lessons import session
@@ -69,7 +69,7 @@ def service(open_app: Opens) -> App:
 
 
 def authors(app: App, op: str) -> set[str]:
-    return {entry.actor for _, entry in history.log(app, limit=100).entries if entry.op == op}
+    return {entry.actor for _, entry in memories.log(app, limit=100).entries if entry.op == op}
 
 
 def test_a_rule_said_in_a_prompt_is_the_users(service: App):
@@ -134,6 +134,6 @@ def test_why_names_who_said_what_was_shown(service: App):
 def test_undo_says_what_it_took_back_and_who_did(service: App, open_app: Opens):
     Talk(service).say("no, we use pnpm here, not npm")
     person = open_app()
-    done = history.undo(person)
+    done = memories.undo(person)
     assert done.summary.startswith("Undid capture: Rule rule_")
     assert authors(person, "undo") == {"user"}

@@ -6,7 +6,7 @@ from recollect.app.core import App
 from recollect.base.errors import ModelError
 from recollect.embed.embedder import Embedder
 from recollect.model.memory import Status
-from recollect.ops import history, memories, suggestions
+from recollect.ops import memories, steering
 from tests.ops.ask import add, kept, said, states
 
 STAGING = "Deploys always go through the staging cluster before they reach production."
@@ -22,7 +22,7 @@ def test_threads_that_say_the_same_are_suggested_to_be_merged(app: App):
     b = add(app, "Deploying", body=AGAIN, topics=("deploy", "ops"))
     add(app, "Bread", body="Sourdough wants eleven hours in the cellar.")
 
-    told = suggestions.suggestions(app)
+    told = steering.suggestions(app)
 
     [one] = told.merge_candidates
     assert {one["thread_a"], one["thread_b"]} == {a, b}
@@ -37,7 +37,7 @@ def test_threads_that_say_the_same_are_suggested_to_be_merged(app: App):
 
 def test_a_thread_that_drifted_is_suggested_to_be_split(app: App):
     id = add(app, "talk", "The login form.", "The database.", drift=("login", "ui", "database", "ops"))
-    [one] = suggestions.suggestions(app).split_candidates
+    [one] = steering.suggestions(app).split_candidates
     assert one["thread_id"] == id
     assert one["reason"] == "Thread drifted from 'login' to 'ops'"
     assert one["topics_to_split"] == ["ops", "database", "ui"]
@@ -46,11 +46,11 @@ def test_a_thread_that_drifted_is_suggested_to_be_split(app: App):
 def test_with_a_context_there_are_hints_of_what_nobody_was_shown(app: App):
     add(app, "Tokens", body="JWT tokens expire after an hour in the login service.", topics=("JWT tokens",))
     add(app, "Cookies", body="Login cookies are signed.", topics=("cookies",), frequency=3)
-    [hint] = suggestions.suggestions(app, "login tokens").recall_hints
+    [hint] = steering.suggestions(app, "login tokens").recall_hints
     assert hint == {
         "topic": "JWT tokens", "last_mentioned": "just now", "thread_count": 1, "command": "ai_recall('JWT tokens')",
     }  # fmt: skip
-    assert suggestions.suggestions(app).recall_hints == ()
+    assert steering.suggestions(app).recall_hints == ()
 
 
 def test_suggestions_can_be_done_and_each_undone(app: App):
@@ -59,13 +59,13 @@ def test_suggestions_can_be_done_and_each_undone(app: App):
     talk = add(app, "talk", "The login form.", "The database.", drift=("login", "ui", "ops", "database"))
     before = states(app)
 
-    told = suggestions.suggestions(app, apply=True)
+    told = steering.suggestions(app, apply=True)
 
     assert len(told.applied) == 2
     assert kept(app, a) == kept(app, b)
     assert len(said(app, talk)) == 1
-    history.undo(app)
-    history.undo(app)
+    memories.undo(app)
+    memories.undo(app)
     assert states(app) == before
 
 
@@ -78,9 +78,9 @@ def test_without_a_model_suggestions_go_on_and_say_so_and_compaction_refuses(app
 
     monkeypatch.setattr(App, "embedder", property(none))
 
-    assert "There is no model." in suggestions.suggestions(app).notes[0]
+    assert "There is no model." in steering.suggestions(app).notes[0]
     with pytest.raises(ModelError):
-        suggestions.compact(app)
+        steering.compact(app)
 
 
 def test_compaction_merges_archives_and_fades_in_one_change(app: App):
@@ -89,7 +89,7 @@ def test_compaction_merges_archives_and_fades_in_one_change(app: App):
     other = add(app, "Bread", "z", body="Sourdough wants eleven hours in the cellar.")
     before, spoken = states(app), all_messages(app)
 
-    told = suggestions.compact(app)
+    told = steering.compact(app)
 
     assert [dict(action) for action in told.actions] == [
         {"action": "merge", "threads": [a, b], "similarity": told.actions[0].get("similarity")},
@@ -102,34 +102,34 @@ def test_compaction_merges_archives_and_fades_in_one_change(app: App):
     assert kept(app, old).status is Status.ARCHIVED
     assert kept(app, other).weight == 0.9
     assert all_messages(app) == spoken
-    assert suggestions.suggestions(app).health["active_threads"] == 2
+    assert steering.suggestions(app).health["active_threads"] == 2
 
-    history.undo(app)
+    memories.undo(app)
     assert states(app) == before
 
 
 def test_nothing_is_made_where_there_is_nothing(app: App):
-    told = suggestions.suggestions(app, "anything")
+    told = steering.suggestions(app, "anything")
     assert told.health == {
         "active_threads": 0, "context_pressure": 0.0, "recommendation": "Healthy state, no action needed",
     }  # fmt: skip
-    assert suggestions.compact(app).summary == "Compaction complete. 0 → 0 active threads."
+    assert steering.compact(app).summary == "Compaction complete. 0 → 0 active threads."
     assert not app.home.root.exists()
 
 
 def test_a_merge_in_between_is_taken_into_account(app: App, monkeypatch: pytest.MonkeyPatch):
     """Another process merges the two while this one compares them."""
     a, b = add(app, "Deploys", STAGING, body=STAGING), add(app, "Deploying", AGAIN, body=AGAIN)
-    close = suggestions._find_close
+    close = steering._find_close
 
     def meanwhile(*args: object) -> object:
         found = close(*args)  # type: ignore[arg-type]
         memories.merge(app, b, a)
         return found
 
-    monkeypatch.setattr(suggestions, "_find_close", meanwhile)
+    monkeypatch.setattr(steering, "_find_close", meanwhile)
 
-    told = suggestions.compact(app)
+    told = steering.compact(app)
 
     assert not [action for action in told.actions if action["action"] == "merge"]
     assert kept(app, a).id == b

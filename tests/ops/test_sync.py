@@ -25,7 +25,7 @@ from recollect.jobs.job_table import Memo
 from recollect.model.memory import Lane, RuleType, Status
 from recollect.model.plan import Create, Plan
 from recollect.model.result import Mark, Scope
-from recollect.ops import health, history, install, memories, rules, sync
+from recollect.ops import forget, health, install, memories, rules, sync
 from tests.naughty import NAUGHTY
 from tests.ops.ask import files, holding, made
 from tests.ops.conftest import Opens
@@ -147,7 +147,7 @@ def test_what_is_written_follows_the_rules_in_force(app: App, write: Write, memo
     write(app)
     assert written(write, memory) == ["Use tabs"]
 
-    history.purge(app, (changed,))
+    forget.erase(app, (changed,))
     assert written(write, memory) == []
     assert holding(Path.cwd(), "Use tabs") == holding(Path.home() / ".claude", "Use tabs") == []
 

@@ -18,7 +18,7 @@ from recollect.capture.turns import message_id, split_turns
 from recollect.jobs import turn_threads
 from recollect.model.memory import Memory, Message
 from recollect.model.session import Act, SessionPart, Speaker, ToolAction, ToolUse
-from recollect.ops import history
+from recollect.ops import memories
 from tests.values import MINT, NOW
 
 TEXTS = (
@@ -141,7 +141,7 @@ def test_taken_twice_is_taken_once_and_undoing_everything_leaves_nothing(
         assert house.everything() == once
 
         for entry in house.app.reader(house.app.scope).log(limit=1_000):
-            history.undo(house.app, entry.change)
+            memories.undo(house.app, entry.change)
         assert house.everything() == []
         assert house.app.reader(house.app.scope).verify() == []
         house.app.close()

@@ -15,7 +15,7 @@ from recollect.base.errors import BadImport, BadInput, Conflict, NotFound, Recol
 from recollect.model.memory import Anchor, BridgeType, Lane, Rating
 from recollect.model.plan import Create, Link
 from recollect.model.result import Scope
-from recollect.ops import history, memories, notes, rules, transfer
+from recollect.ops import memories, notes, rules, transfer
 from recollect.ops.transfer import Shape, checksum, export, import_jsonl
 from tests.naughty import NAUGHTY
 from tests.ops.ask import files, keep, kept, made, pinned, states
@@ -65,7 +65,7 @@ def test_an_export_comes_back_the_same_in_another_home_once_and_can_be_undone(
     import_jsonl(other, FILE)
     assert kept(other, first.memory.id).title == "other words"
     assert Path("again.jsonl").read_bytes() == Path(FILE).read_bytes()
-    assert [history.undo(other).summary.split()[1] for _ in range(2)] == ["edit:", "import:"]
+    assert [memories.undo(other).summary.split()[1] for _ in range(2)] == ["edit:", "import:"]
     assert states(other)[Scope.PROJECT].memories == {}
 
 
@@ -354,7 +354,7 @@ def test_a_folder_of_notes_is_one_change_and_one_undo(app: App, theirs: Path):
     assert len(app.reader(Scope.USER).bridges(found["deploy-2.md"].id)) == 1
     assert "0 notes" in notes.import_notes(app, str(theirs)).summary
 
-    history.undo(app, str(told.facts["change"]))
+    memories.undo(app, str(told.facts["change"]))
     assert (files(app.home.vault), set(all_notes(app))) == (before, {"deploy.md"})
 
 
@@ -362,7 +362,7 @@ def test_imported_notes_go_to_the_project_where_asked_and_without_secrets(app: A
     put(theirs, "door.md", "password=hunter2-Xk99qLmz opens it")
     told = notes.import_notes(app, str(theirs), project=True)
     assert "hunter2" not in (Path.cwd() / ".ai/memory/door.md").read_text()
-    history.undo(app, str(told.facts["change"]))
+    memories.undo(app, str(told.facts["change"]))
     assert not list((Path.cwd() / ".ai/memory").rglob("*.md"))
 
 

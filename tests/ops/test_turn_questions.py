@@ -19,7 +19,7 @@ from recollect.model.memory import LEARNING_TAG, Kind, Lane, Memory, Rule, Statu
 from recollect.model.query import Query
 from recollect.model.result import Done, Scope, Summary
 from recollect.model.session import EventName, StateRecord
-from recollect.ops import history, memories, notes, past_sessions, rules, turn_questions
+from recollect.ops import memories, notes, past_sessions, rules, turn_questions
 from tests.hooks.talk import log_of
 from tests.jobs.work import run_model_jobs
 from tests.llm.standin import StandIn
@@ -228,8 +228,8 @@ def test_words_alone_are_changed_and_one_undo_takes_everything_back(app: App, tr
     new = kept(app, KAFKA.id)
     assert (new.body, new.lane, len(waiting(app))) == ("Redis carries it.", Lane.AGENT, 1)
     assert (new.status, new.pinned, new.topics, new.title) == (KAFKA.status, False, KAFKA.topics, KAFKA.title)
-    (change,) = [entry for _, entry in history.log(app).entries if entry.op == "review"]
-    history.undo(app, change.change)
+    (change,) = [entry for _, entry in memories.log(app).entries if entry.op == "review"]
+    memories.undo(app, change.change)
     old = kept(app, KAFKA.id)
     assert (old.body, old.lane, waiting(app)) == (KAFKA.body, KAFKA.lane, [])
 

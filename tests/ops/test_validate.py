@@ -22,7 +22,7 @@ from recollect.model.memory import Lane, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope, Summary
 from recollect.model.session import StateRecord
-from recollect.ops import health, history, memories, notes, rules, validate
+from recollect.ops import forget, health, memories, notes, rules, validate
 from tests.llm.standin import StandIn
 from tests.ops.ask import files, keep, kept, made, states
 from tests.ops.conftest import Opens
@@ -212,9 +212,9 @@ def test_a_rule_that_reads_otherwise_waits_for_a_person_and_supersedes_on_his_wo
 
     rules.accept(app, new.id)
     assert (kept(app, one.id).status, kept(app, one.id).superseded_by) == (Status.SUPERSEDED, new.id)
-    history.undo(app)
+    memories.undo(app)
     assert (kept(app, one.id).status, kept(app, new.id).status) == (Status.ACTIVE, Status.CANDIDATE)
-    history.undo(app)
+    memories.undo(app)
     assert (waiting(app), kept(app, one.id)) == ([], one)
 
 
@@ -239,7 +239,7 @@ def test_a_title_that_serves_as_well_is_kept_and_can_be_undone(app: App, model: 
     titled(app, model, one.id, "Before deploys to staging ask Anna")
     new = kept(app, one.id)
     assert (new.title, new.body, new.lane) == ("Before deploys to staging ask Anna", one.body, one.lane)
-    history.undo(app)
+    memories.undo(app)
     assert kept(app, one.id).title == "Anna"
 
 
@@ -251,7 +251,7 @@ def test_a_title_by_which_it_comes_up_later_is_taken_back(app: App, model: Stand
     titled(app, model, one.id, "Other words follow about deploys")
 
     assert kept(app, one.id) == one
-    ops = [entry.op for _, entry in history.log(app).entries]
+    ops = [entry.op for _, entry in memories.log(app).entries]
     assert ops[:2] == ["undo", "describe"]
     log = next(app.home.logs.glob("validation-*.log")).read_text()
     assert "kept the old title: the new one ranked lower" in log
@@ -287,7 +287,7 @@ def test_a_title_that_could_not_be_measured_is_taken_back(
         titled(app, model, one.id, "Before deploys ask Anna")
 
     assert kept(app, one.id).title == "Anna"
-    assert [entry.op for _, entry in history.log(app).entries][:2] == ["undo", "describe"]
+    assert [entry.op for _, entry in memories.log(app).entries][:2] == ["undo", "describe"]
 
 
 def test_what_is_erased_is_erased_from_the_logs_too(app: App):
@@ -297,7 +297,7 @@ def test_what_is_erased_is_erased_from_the_logs_too(app: App):
     for one in (gone, stays):
         validate.flag(app.writer(Scope.PROJECT), one)
 
-    history.purge(app, (gone.id,))
+    forget.erase(app, (gone.id,))
 
     assert set(validate.read_flags(app.reader(Scope.PROJECT))) == {stays.id}
     log = next(app.home.logs.glob("validation-*.log")).read_text()

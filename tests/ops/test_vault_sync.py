@@ -17,7 +17,7 @@ from recollect.lifecycle import strength
 from recollect.model.memory import Lane, Note, Status
 from recollect.model.result import Scope
 from recollect.model.session import EventName, LedgerKey, ShownMemory, StateRecord, Way
-from recollect.ops import history, memories, notes, past_sessions, recall
+from recollect.ops import forget, memories, notes, past_sessions, recall
 from recollect.vault import tags
 from tests.ops.ask import files, titles
 from tests.ops.transcript import Transcript
@@ -93,10 +93,10 @@ def test_a_changed_file_changes_its_note_and_keeps_how_it_was_used(app: App, vau
 
     assert (after.id, after.body, after.frequency) == (before.id, "The giraffe approves.", 1)
     assert titles(app, "zebra") == set()
-    changes = len(history.log(app).entries)
+    changes = len(memories.log(app).entries)
     looked(app)
     notes.sync(app)
-    assert len(history.log(app).entries) == changes, "what did not change is not written again"
+    assert len(memories.log(app).entries) == changes, "what did not change is not written again"
 
 
 @pytest.mark.parametrize("target", ["b.md", "deep/a.md", "_archive/a.md"])
@@ -149,9 +149,9 @@ def test_what_was_read_from_a_file_is_not_taken_back_in_memory_alone(app: App, v
     looked(app)
 
     with pytest.raises(BadInput, match="read from files"):
-        history.undo(app, history.log(app).entries[0][1].change)
+        memories.undo(app, memories.log(app).entries[0][1].change)
     assert titles(app, "zebra") == {"a"}
-    assert history.undo(app).summary.endswith(pin.summary)
+    assert memories.undo(app).summary.endswith(pin.summary)
 
 
 def test_a_wikilink_links_notes_while_it_stands_and_as_soon_as_its_note_is_there(app: App, vault: Path):
@@ -182,7 +182,7 @@ def test_nothing_is_known_of_the_file_and_links_of_a_purged_note(app: App, vault
     (vault / "a.md").unlink()
     looked(app)
 
-    history.purge(app, (note.id,))
+    forget.erase(app, (note.id,))
 
     states = app.reader(Scope.USER).records(StateRecord)
     assert not [name for name, _ in states if name.startswith("vault") and name != "vault-allowed"]
@@ -245,7 +245,7 @@ def test_after_a_session_began_notes_get_the_tags_they_lack(
         put(vault, path, text)
         put(shared, path, text)
     before = looked(app)
-    entries = len(history.log(app).entries)
+    entries = len(memories.log(app).entries)
 
     transcript.event(EventName.SESSION_STARTED)
     past_sessions.catch_up(app)
@@ -255,7 +255,7 @@ def test_after_a_session_began_notes_get_the_tags_they_lack(
     assert {path: (vault / path).read_text() for path in OTHERS} == OTHERS
     assert (shared / "bare.md").read_text() == BARE
     assert looked(app) == before
-    assert len(history.log(app).entries) == entries
+    assert len(memories.log(app).entries) == entries
 
 
 def test_after_a_session_ended_notes_that_it_was_shown_hold_their_use_and_are_not_written_again(

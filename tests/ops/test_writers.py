@@ -10,7 +10,7 @@ from recollect.app.core import App
 from recollect.base.errors import IdTaken
 from recollect.base.ids import Mint
 from recollect.model.result import Scope
-from recollect.ops import history, memories, rules
+from recollect.ops import memories, rules
 from tests.ops.ask import files, kept, made, pinned, titles
 from tests.ops.conftest import Opens
 
@@ -39,7 +39,7 @@ def test_an_id_that_is_always_taken_is_an_error_and_nothing_is_lost(open_app: Op
         memories.pin(app, "two")
 
     assert kept(open_app(), taken.id) == taken
-    assert len(history.log(open_app()).entries) == 1
+    assert len(memories.log(open_app()).entries) == 1
 
 
 def test_two_that_say_the_same_rule_at_once_make_one_rule(open_app: Opens):
@@ -72,7 +72,7 @@ def test_processes_that_write_at_once_lose_nothing(open_app: Opens):
     app = open_app()
     bodies = {memory.body for memory, _ in app.reader(Scope.PROJECT).each()}
     assert bodies == {f"writer {n} wrote {number}" for n in range(3) for number in range(25)}
-    assert len({entry.change for _, entry in history.log(app, limit=1_000).entries}) == 75
+    assert len({entry.change for _, entry in memories.log(app, limit=1_000).entries}) == 75
     assert len(list(app.home.projects.iterdir())) == 1
 
 

@@ -59,22 +59,21 @@ def revise(memory: Memory, *, title: str, body: str, topics: Topics, now: Moment
     return Plan.of([Update.between(memory, replace(new, last_active_at=now))]) if new != memory else Plan()
 
 
-def archive(memory: Memory) -> Plan:
-    return Plan.of([Update.between(memory, replace(memory, status=Status.ARCHIVED))])
+def archive(*memories: Memory) -> Plan:
+    return Plan.of(Update.between(one, replace(one, status=Status.ARCHIVED)) for one in memories)
 
 
-def restore(memory: Memory, *, now: Moment, rules: AgeRules) -> Plan:
-    """Back to active and as strong as new, so that age does not send it to sleep again at once."""
-    if status_at(memory, now=now, rules=rules) is Status.ACTIVE:
-        return Plan()
-    weight = max(memory.weight, 1.0 + memory.boost)
-    awake = replace(memory, status=Status.ACTIVE, superseded_by=None, weight=weight, reinforced_at=now)
-    return Plan.of([Update.between(memory, awake)])
+def restore(*memories: Memory, now: Moment, rules: AgeRules) -> Plan:
+    """Back to active and as strong as new, so that age does not send them to sleep again at once."""
+    asleep = [one for one in memories if status_at(one, now=now, rules=rules) is not Status.ACTIVE]
+    awake = [replace(one, status=Status.ACTIVE, superseded_by=None, reinforced_at=now) for one in asleep]
+    full = [replace(one, weight=max(one.weight, 1.0 + one.boost)) for one in awake]
+    return Plan.of(map(Update.between, asleep, full))
 
 
-def revive(memory: Memory) -> Plan:
-    """Clears its marks, as if nobody had ever judged it."""
-    return Plan.of([Update.between(memory, replace(memory, ratings=(), outcomes=""))])
+def revive(*memories: Memory) -> Plan:
+    """Clears their marks, as if nobody had ever judged them."""
+    return Plan.of(Update.between(one, replace(one, ratings=(), outcomes="")) for one in memories)
 
 
 def delete(*wholes: Whole) -> Plan:

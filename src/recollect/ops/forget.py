@@ -1,4 +1,5 @@
-"""forget, appreciate: rules and notes that are hardly used go into cold storage, on a person's word or a model's.
+"""forget, appreciate: rules and notes that are hardly used go into cold storage, on a person's word or a model's. Also
+deletes, and erases for good.
 
 Every so many sessions (jobs/runner.py) the three lowest are reviewed: a model says keep, which raises their
 appreciation, or cold; without one they are only proposed. Nothing is put away in doubt, and no file of a repository.
@@ -7,17 +8,19 @@ appreciation, or cold; without one they are only proposed. Nothing is put away i
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from recollect.app import language_model, notices
+from recollect.app import language_model, note_files, notices
 from recollect.app.core import App
-from recollect.app.note_files import file_of
 from recollect.app.states import JOB_RECORDS, SESSIONS
-from recollect.base.errors import BadInput, Conflict
+from recollect.base.errors import BadInput, Conflict, NotFound, RecollectError
 from recollect.base.moment import Moment
-from recollect.base.text import clip, counted, one_line
+from recollect.base.text import clip, counted, one_line, storable
 from recollect.jobs import runner
 from recollect.jobs.job_table import FORGETTING
 from recollect.lifecycle import edits, forgetting
@@ -25,17 +28,17 @@ from recollect.lifecycle.forgetting import Candidate, Verdict
 from recollect.model.ask import Ask, Use
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Memory, Note, Status
-from recollect.model.plan import Plan, Update
+from recollect.model.plan import Alias, Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Done, Scope, Summary
-from recollect.ops import history, memories, notes
+from recollect.ops import memories, notes, validate
 from recollect.ops.table import Arg
 from recollect.vault import tags
 
 if TYPE_CHECKING:
     from recollect.store import Store
 
-_MAX_POOL = 100_000
+_NO_LIMIT = 1_000_000
 _AMOUNT = re.compile(r"\+?(\d{1,4}(?:\.\d{1,3})?)")
 _TITLE_CHARS = 60
 
@@ -53,12 +56,26 @@ def forget(
     if bool(names or group) + candidates + run > 1 or (delete and purge):
         raise BadInput("These options exclude each other.", hint="Name memories, or give --candidates or --run.")
     if purge or group:
-        return history.purge(app, names, group=group)
+        return erase(app, names, group=group)
+    if run and not app.dry_run:
+        lines = runner.run_by_hand(app, FORGETTING)
+        summary = "Reviewed the memories used least." if lines else "There is no memory here yet."
+        return Summary(summary, {"lines": [*lines], "dry_run": False}, (*lines, *app.notes()))
     if not names:
-        return _run_now(app) if run and not app.dry_run else _show_candidates(app)
+        return _show_candidates(app)
     if delete:
         return memories.delete(app, names)
-    return _forget_one(app, names[0]) if len(names) == 1 else memories.archive(app, names)
+    scope, memory = app.find(names[0])
+    if len(names) > 1 or memory.kind is Kind.THREAD:
+        return memories.archive(app, names)
+    way_back = f"`recollect {'note restore' if memory.kind is Kind.NOTE else 'restore'} {memory.id}` brings it back."
+    if memory.status is Status.ARCHIVED:
+        raise BadInput(f"{memory.id} is already archived.", hint=way_back)
+    if memory.pinned:
+        hint = f"`recollect forget {memory.id} --delete` deletes it all the same; `undo` brings it back."
+        raise BadInput(f"{memory.id} is pinned, so it is never archived.", hint=hint)
+    done = _archive(app, scope, memory)
+    return replace(done, notes=(way_back, *done.notes))
 
 
 def appreciate(
@@ -66,21 +83,15 @@ def appreciate(
     name: Annotated[str, Arg("A rule's id, or a note's name or id.", metavar="NAME")],
     amount: Annotated[str, Arg("How much is added to its forgetting score.", metavar="[+N]")] = "+1",
 ) -> Done:
-    found = _AMOUNT.fullmatch(amount.strip())
-    most = forgetting.MAX_APPRECIATION
+    found, most = _AMOUNT.fullmatch(amount.strip()), forgetting.MAX_APPRECIATION
     if found is None or not 0 < float(found[1]) <= most:
         hint = f"A number up to {most:,.0f}: `recollect appreciate NAME +2`."
         raise BadInput(f"{amount[:40]!r} is not an amount.", hint=hint)
     scope, memory = app.find(name)
     if memory.kind is Kind.THREAD:
-        raise BadInput(
-            f"{memory.id} is a thread, and threads fade by the clock.",
-            hint=f"`recollect forget {memory.id}` archives it, `recollect pin` keeps something.",
-        )
+        hint = f"`recollect forget {memory.id}` archives it, `recollect pin` keeps something."
+        raise BadInput(f"{memory.id} is a thread, and threads fade by the clock.", hint=hint)
     return _add_appreciation(app, scope, memory, float(found[1]))
-
-
-# The review
 
 
 def review_lowest(app: App, run: runner.Run) -> Iterator[str]:
@@ -94,8 +105,9 @@ def review_lowest(app: App, run: runner.Run) -> Iterator[str]:
     verdicts: dict[str, Verdict] | None = language_model.ask(app, question, found)
     if verdicts is None:
         hardly = f"Hardly used: {counted(len(found), 'memory', 'memories')} of the {run.scope}."
-        notices.add(app, f"{hardly} `recollect forget --candidates` shows which.")
-        yield f"{hardly} `recollect forget --candidates` shows which."
+        line = f"{hardly} `recollect forget --candidates` shows which."
+        notices.add(app, line)
+        yield line
         return
     forgotten = 0
     for one in found:
@@ -106,14 +118,6 @@ def review_lowest(app: App, run: runner.Run) -> Iterator[str]:
         yield line
     if forgotten:
         notices.add(app, f"Forgetting put {counted(forgotten, 'memory', 'memories')} away: `recollect log` says which.")
-
-
-def _find_lowest(app: App, scope: Scope, since: Moment | None) -> tuple[Candidate, ...]:
-    """Files of a repository are not ours to move, so a project's notes are not among them."""
-    store = app.reader(scope)
-    kinds = (Kind.RULE, Kind.NOTE) if scope is Scope.USER else (Kind.RULE,)
-    found = store.find(Query(kinds=kinds, statuses=(Status.ACTIVE,), limit=_MAX_POOL))
-    return forgetting.candidates(found, session=SESSIONS.read(store), born_before=since)
 
 
 def _apply_verdict(app: App, scope: Scope, one: Candidate, verdict: Verdict | None) -> str:
@@ -135,29 +139,6 @@ def _apply_verdict(app: App, scope: Scope, one: Candidate, verdict: Verdict | No
     return f"Forgot {name}."
 
 
-# By hand
-
-
-def _forget_one(app: App, name: str) -> Done:
-    scope, memory = app.find(name)
-    if memory.kind is Kind.THREAD:
-        return memories.archive(app, (memory.id,))
-    way_back = f"`recollect {'note restore' if memory.kind is Kind.NOTE else 'restore'} {memory.id}` brings it back."
-    if memory.status is Status.ARCHIVED:
-        raise BadInput(f"{memory.id} is already archived.", hint=way_back)
-    if memory.pinned:
-        hint = f"`recollect forget {memory.id} --delete` deletes it all the same; `undo` brings it back."
-        raise BadInput(f"{memory.id} is pinned, so it is never archived.", hint=hint)
-    done = _archive(app, scope, memory)
-    return replace(done, notes=(way_back, *done.notes))
-
-
-def _run_now(app: App) -> Summary:
-    lines = runner.run_by_hand(app, FORGETTING)
-    summary = "Reviewed the memories used least." if lines else "There is no memory here yet."
-    return Summary(summary, {"lines": [*lines], "dry_run": False}, (*lines, *app.notes()))
-
-
 def _show_candidates(app: App) -> Summary:
     listed: list[Json] = []
     lines: list[str] = []
@@ -175,18 +156,18 @@ def _show_candidates(app: App) -> Summary:
     return Summary(least if listed else "There is nothing to forget.", facts, tuple(lines))
 
 
-# Changes
+def _find_lowest(app: App, scope: Scope, since: Moment | None) -> tuple[Candidate, ...]:
+    """Files of a repository are not ours to move, so a project's notes are not among them."""
+    store = app.reader(scope)
+    kinds = (Kind.RULE, Kind.NOTE) if scope is Scope.USER else (Kind.RULE,)
+    found = store.find(Query(kinds=kinds, statuses=(Status.ACTIVE,), limit=_NO_LIMIT))
+    return forgetting.candidates(found, session=SESSIONS.read(store), born_before=since)
 
 
 def _archive(app: App, scope: Scope, memory: Memory) -> Done:
-    if file_of(app, scope, memory) is not None:
-        return notes.move_to_cold_storage(app, memory.id)
-    return app.commit(
-        scope,
-        "forget",
-        lambda store: edits.archive(store.get(memory.id, follow=False) or memory),
-        lambda _: f"Forgot {memory.id}.",
-    )
+    if note_files.file_of(app, scope, memory) is not None:
+        return notes.move_all(app, (memory.id,), "forget")
+    return memories.change_one(app, scope, memory, "forget", edits.archive, f"Forgot {memory.id}.")
 
 
 def _add_appreciation(app: App, scope: Scope, memory: Memory, by: float) -> Done:
@@ -197,14 +178,83 @@ def _add_appreciation(app: App, scope: Scope, memory: Memory, by: float) -> Done
         figure: dict[str, object] = {"appreciation": now}
         return notes.rewrite(app, memory.id, lambda text: tags.with_metadata(text, figure), "appreciate", summary)
 
-    def make(store: Store) -> Plan:
-        standing = store.get(memory.id, follow=False) or memory
+    def plan_of(standing: Memory) -> Plan:
         raised = replace(standing, appreciation=forgetting.raise_appreciation(standing, by))
         return Plan.of([Update.between(standing, raised)])
 
-    return app.commit(scope, "appreciate", make, lambda _: summary)
+    return memories.change_one(app, scope, memory, "appreciate", plan_of, summary)
 
 
 def _name(memory: Memory) -> str:
     where = memory.path if isinstance(memory, Note) and memory.path else memory.id
     return f"{where} ({clip(one_line(memory.title), _TITLE_CHARS)})"
+
+
+# Erased with every trace
+
+
+def erase(app: App, names: tuple[str, ...] = (), *, group: str | None = None) -> Summary:
+    """These memories, or everything that came from one session or import."""
+    if bool(names) == bool(group):
+        raise BadInput("Name memories by id, or a group, not both.", hint="`recollect purge ID`")
+    named = [memories.find_id(app, name) for name in names]
+    for scope, store in app.scopes() if group else ():
+        named += [(scope, one.id) for one in store.find(Query(group=storable(group or ""), limit=_NO_LIMIT))]
+    if not named:
+        raise NotFound(f"No memory came from {group!r}.", hint="`recollect show ID` names a memory's group.")
+    wanted: dict[Scope, tuple[str, ...]] = {}
+    for scope in dict.fromkeys(scope for scope, _ in named):
+        reader, ids = app.reader(scope), [id for where, id in named if where is scope]
+        merged = (one.old for one in reader.records(Alias, new=ids))  # their words live on in what they became
+        wanted[scope] = tuple(dict.fromkeys([*ids, *merged]))
+        for memory in filter(None, (reader.get(id, follow=False) for id in wanted[scope])):
+            memories.refuse_note_file(app, scope, memory)
+    listed = [id for ids in wanted.values() for id in ids]
+    many = counted(len(listed), "memory", "memories")
+    if app.dry_run:
+        return Summary(f"Would erase {many} with every trace.", {"dry_run": True, "ids": [*listed]})
+    from recollect.app.recovery import backups_of, set_aside_files
+    from recollect.integrations import rule_copies
+
+    emptied, copies, left = 0, 0, []
+    for scope, gone in wanted.items():
+        store = app.writer(scope)
+        _forget_files(store, gone)
+        emptied += store.purge(gone, app.change_header("purge", f"Purged {counted(len(gone), 'memory', 'memories')}"))
+        for copy in backups_of(store.path):
+            if _erase_in_copy(copy, gone):
+                copies += 1
+            else:
+                left.append(f"The backup {copy} could not be opened and was removed.")
+    validate.erase_log_lines(app, listed)
+    edited = rule_copies.erase(app, lambda text: any(id in text for id in listed))  # a person edited these files
+    left += [f"Not changed, may still contain them: {one}." for one in (*edited, *set_aside_files(app))]
+    app.log.line("purge", memories=len(listed), entries=emptied, backups=copies)
+    entries = counted(emptied, "journal entry", "journal entries")
+    return Summary(
+        f"Erased {many}; removed them from {entries} and {counted(copies, 'backup')}.",
+        {"dry_run": False, "ids": [*listed], "journal_entries": emptied, "backups": copies},
+        tuple(left),
+    )
+
+
+def _erase_in_copy(copy: Path, ids: tuple[str, ...]) -> bool:
+    """False: it could not be opened, and was removed."""
+    from recollect.store import SqliteStore, Tuning
+
+    try:
+        with closing(SqliteStore(copy, Tuning())) as store:
+            _forget_files(store, ids)
+            store.purge(ids)
+    except RecollectError:
+        copy.unlink(missing_ok=True)
+        return False
+    finally:  # one of an older version was copied before it was brought up to date
+        shutil.rmtree(copy.parent / copy.parent.name, ignore_errors=True)
+    return True
+
+
+def _forget_files(store: Store, ids: tuple[str, ...]) -> None:
+    """Removes what is known of their files, links and flags."""
+    note_files.forget(store, ids)
+    validate.remove_flags(store, ids)

@@ -24,8 +24,8 @@ from recollect.lifecycle.strength import status_at
 from recollect.model.memory import Kind
 from recollect.model.query import REACHED
 from recollect.model.result import Check, Checkup, Configured, Mark, Overview, Scope
-from recollect.ops.focus import list_focus
 from recollect.ops.memories import muted_memories
+from recollect.ops.steering import list_focus
 from recollect.wire.place import expected_runtime, find_place, is_usable
 
 _REINSTALL = "pip install --force-reinstall recollect"

@@ -1,23 +1,24 @@
-"""Memories of any kind: list, show, pin, edit, archive, restore, delete, link, merge and split them."""
+"""Memories of any kind: list, show, pin, edit, archive, restore, delete, link, merge and split them; the journal of
+those changes (`log`), and `undo`."""
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
+from recollect.app import note_files
 from recollect.app.core import App
-from recollect.app.note_files import file_of
-from recollect.base.errors import BadInput, NotFound
-from recollect.base.text import first_line_title, storable
+from recollect.app.lookup import UNASKED_OPS
+from recollect.base.errors import BadInput, NotFound, UnknownId
+from recollect.base.text import storable
 from recollect.lifecycle import edits
-from recollect.lifecycle.edits import Whole
 from recollect.lifecycle.strength import apply_age, strength
 from recollect.model.memory import Bridge, BridgeType, Kind, Lane, Memory, Status, Thread
 from recollect.model.plan import Alias, Link, Plan, Unlink
 from recollect.model.query import Drop, Query
-from recollect.model.result import Card, Cards, Done, Scope, Shown
+from recollect.model.result import Card, Cards, Done, Entry, History, Scope, Shown
 from recollect.ops.table import Arg
 from recollect.recall.priority import is_muted, relevance
 
@@ -37,6 +38,7 @@ _CAN_AGE_TO = {
     Status.ARCHIVED: (Status.ACTIVE, Status.SUSPENDED, Status.ARCHIVED),
 }  # the stored statuses that age may have turned into this one since
 _MOST_JUDGED = 100_000
+_MOST_LOOKED_AT = 200  # entries of the journal
 
 
 def threads(
@@ -54,14 +56,22 @@ def list_kind(
     app: App, kind: Kind, status: Status | None, limit: int, *, muted: bool = False, **filters: str | None
 ) -> Cards:
     """The last active first. `filters` are those of a Query."""
-    limit, what = at_least_one("limit", limit), f"{kind}s"
+    limit, what = parse_limit(limit), f"{kind}s"
     if muted:
-        found = muted_memories(app, kind)[:limit]
-        return Cards(tuple(found), what if found else f"muted {what}")
-    statuses = _CAN_AGE_TO.get(status, (status,)) if status else ()
+        shown = muted_memories(app, kind)[:limit]
+        return Cards(tuple(shown), what if shown else f"muted {what}")
     given: dict[str, Any] = {name: storable(value) for name, value in filters.items() if value}
-    query = Query(kinds=(kind,), statuses=statuses, limit=limit, **given)
-    cards = [card for scope, store in app.scopes() for card in _aged_cards(app, scope, store, query, status)]
+    query = Query(kinds=(kind,), statuses=_CAN_AGE_TO.get(status, (status,)) if status else (), **given)
+    cards: list[Card] = []
+    for scope, store in app.scopes():
+        most = limit
+        while True:  # read on until enough have the status that age gives, which may not be stored yet
+            found = store.find(replace(query, limit=most))
+            fitting = [one for memory in found if status in (None, (one := card(app, scope, memory)).memory.status)]
+            if len(fitting) >= limit or len(found) < most:
+                break
+            most *= 4
+        cards += fitting
     cards.sort(key=lambda card: card.memory.last_active_at, reverse=True)
     return Cards(tuple(cards[:limit]), what)
 
@@ -73,26 +83,13 @@ def muted_memories(app: App, kind: Kind | None = None) -> list[Card]:
     return [card(app, scope, memory) for scope, memory in found if kind in (None, memory.kind) and is_muted(memory)]
 
 
-def _aged_cards(app: App, scope: Scope, store: Store, query: Query, status: Status | None) -> list[Card]:
-    """Filters by the status that age gives, which may not be stored yet: reads on until there are enough."""
-    while True:
-        found = store.find(query)
-        cards = [one for one in (card(app, scope, memory) for memory in found) if status in (None, one.memory.status)]
-        if len(cards) >= query.limit or len(found) < query.limit:
-            return cards
-        query = replace(query, limit=4 * query.limit)
-
-
 def show(app: App, id: Name, *, content: Annotated[bool, Arg("Print only its content.")] = False) -> Shown:
     scope, memory = app.find(id)
     store = app.reader(scope)
-    whole = load_whole(store, memory)
-    bridges = []
-    for bridge in whole.bridges:
-        other = store.get(bridge.target if bridge.source == memory.id else bridge.source, follow=False)
-        bridges.append((bridge, other.title if other else "?"))
-    asked = id if id in whole.aliases else memory.id
-    return Shown(card(app, scope, memory), asked, whole.messages, tuple(bridges), whole.aliases, content)
+    _, messages, bridges, merged = load_whole(store, memory)
+    ends = [store.get(one.target if one.source == memory.id else one.source, follow=False) for one in bridges]
+    titled = tuple((bridge, end.title if end else "?") for bridge, end in zip(bridges, ends, strict=True))
+    return Shown(card(app, scope, memory), id if id in merged else memory.id, messages, titled, merged, content)
 
 
 def card(app: App, scope: Scope, memory: Memory) -> Card:
@@ -114,7 +111,7 @@ def pin(
     if not content.strip():
         raise BadInput("There is nothing to pin: the text is empty.", hint='`recollect pin "What to remember"`')
     boost, notes = clamp("boost", boost, 0.0, edits.MAX_BOOST)
-    heading, named = app.redact_title(title) or first_line_title(content), app.redact_topics(topics)
+    heading, named = app.redact_title(title), app.redact_topics(topics)
 
     def make(_store: Store) -> Plan:
         lane = Lane.AGENT if app.actor == "agent" else Lane.USER
@@ -123,8 +120,9 @@ def pin(
             boost=boost, lane=lane, now=app.clock.now(),
         )  # fmt: skip
 
-    weight = f"(weight={1 + boost:.2f})"
-    done = app.commit(scope_of(user), "pin", make, lambda plan: f"Pinned as {plan.touched()[0]} {weight}")
+    done = app.commit(
+        scope_of(user), "pin", make, lambda plan: f"Pinned as {plan.touched()[0]} (weight={1 + boost:.2f})"
+    )
     return replace(done, notes=(*notes, *done.notes))
 
 
@@ -144,23 +142,29 @@ def edit(
     if not new_title:
         raise BadInput("The title is empty.", hint="Give it a few words.")
 
-    def make(store: Store) -> Plan:
-        standing = store.get(memory.id) or memory
+    def plan_of(standing: Memory) -> Plan:
         return edits.revise(standing, title=new_title, body=new_body, topics=new_topics, now=app.clock.now())
 
-    return app.commit(scope, "edit", make, lambda _: f"Changed {memory.id}.")
+    return change_one(app, scope, memory, "edit", plan_of, f"Changed {memory.id}.")
+
+
+def change_one(
+    app: App, scope: Scope, memory: Memory, op: str, plan_of: Callable[[Memory], Plan], summary: str
+) -> Done:
+    """Planned from the memory as it is when it is written."""
+    return app.commit(scope, op, lambda store: plan_of(store.get(memory.id, follow=False) or memory), lambda _: summary)
 
 
 def archive(app: App, ids: Names) -> Done:
-    return _change_each(app, ids, "archive", "Archived", edits.archive)
+    return _change_all(app, ids, "archive", lambda _, found: edits.archive(*found))
 
 
 def restore(app: App, ids: Names) -> Done:
     """Whatever archived them. Ratings that alone muted a memory are cleared; the journal keeps them."""
     if all(is_muted_only(app.find(id)[1]) for id in ids):
-        return _change_each(app, ids, "revive", "Revived", edits.revive, may_be_files=True)
+        return _change_all(app, ids, "revive", lambda _, found: edits.revive(*found))
     now, rules = app.clock.now(), app.age_rules
-    return _change_each(app, ids, "restore", "Restored", lambda memory: edits.restore(memory, now=now, rules=rules))
+    return _change_all(app, ids, "restore", lambda _, found: edits.restore(*found, now=now, rules=rules))
 
 
 def is_muted_only(memory: Memory) -> bool:
@@ -169,30 +173,24 @@ def is_muted_only(memory: Memory) -> bool:
 
 
 def delete(app: App, ids: Names) -> Done:
-    scope, wanted = _in_one_store(app, ids)
-
-    def make(store: Store) -> Plan:
-        return edits.delete(*(load_whole(store, memory) for id in wanted if (memory := store.get(id, follow=False))))
-
-    return app.commit(scope, "delete", make, lambda _: f"Deleted {_count(wanted)}. `recollect undo` brings it back.")
+    return _change_all(app, ids, "delete", lambda store, found: edits.delete(*(load_whole(store, x) for x in found)))
 
 
-def _change_each(
-    app: App, ids: tuple[str, ...], op: str, word: str, plan_of: Callable[[Memory], Plan], *, may_be_files: bool = False
-) -> Done:
-    scope, wanted = _in_one_store(app, ids, may_be_files=may_be_files)
-
-    def make(store: Store) -> Plan:
-        return Plan.of(chain(*(plan_of(memory).changes for id in wanted if (memory := store.get(id, follow=False)))))
-
-    return app.commit(scope, op, make, lambda plan: f"{word} {_count(plan.touched())}.")
-
-
-def _in_one_store(app: App, ids: tuple[str, ...], *, may_be_files: bool = False) -> tuple[Scope, tuple[str, ...]]:
-    found = [app.find(id) for id in ids]
-    for scope, memory in found if not may_be_files else ():
+def _change_all(app: App, names: tuple[str, ...], op: str, plan_of: Callable[[Store, list[Memory]], Plan]) -> Done:
+    found = [app.find(name) for name in names]
+    for scope, memory in found if op != "revive" else ():  # ratings are not in the file
         refuse_note_file(app, scope, memory)
-    return only_scope(scope for scope, _ in found), tuple(dict.fromkeys(memory.id for _, memory in found))
+    ids = dict.fromkeys(memory.id for _, memory in found)
+
+    def make(store: Store) -> Plan:
+        return plan_of(store, [memory for id in ids if (memory := store.get(id, follow=False))])
+
+    def say(plan: Plan) -> str:
+        changed = [id for id in ids if id in plan.touched()]
+        which = changed[0] if len(changed) == 1 else f"{len(changed)} memories"
+        return f"{op.capitalize()}d {which}.{' `recollect undo` brings it back.' if op == 'delete' else ''}"
+
+    return app.commit(only_scope(scope for scope, _ in found), op, make, say)
 
 
 def only_scope(scopes: Iterable[Scope]) -> Scope:
@@ -202,18 +200,14 @@ def only_scope(scopes: Iterable[Scope]) -> Scope:
     return scope
 
 
-def _count(ids: tuple[str, ...]) -> str:
-    return ids[0] if len(ids) == 1 else f"{len(ids)} memories"
-
-
-def load_whole(store: Store, memory: Memory) -> Whole:
+def load_whole(store: Store, memory: Memory) -> edits.Whole:
     aliases = tuple(one.old for one in store.records(Alias, new=memory.id))
-    return Whole(memory, store.messages(memory.id), store.bridges(memory.id), aliases)
+    return edits.Whole(memory, store.messages(memory.id), store.bridges(memory.id), aliases)
 
 
 def refuse_note_file(app: App, scope: Scope, memory: Memory) -> None:
     """A note is changed through its file: what is changed in memory alone would come back with the file."""
-    if path := file_of(app, scope, memory):
+    if path := note_files.file_of(app, scope, memory):
         hint = "Edit, move or delete the file, or use `recollect note archive NAME` or `note evolve NAME`."
         raise BadInput(f"{memory.id} is a note; edit its file instead: {path}.", hint=hint)
 
@@ -232,10 +226,10 @@ def link(
 
     def make(store: Store) -> Plan:
         standing = [one for one in store.bridges(a.id) if one.key == (a.id, b.id, type)]
-        new = Bridge(a.id, b.id, type, weight, app.clock.now(), origin=app.actor)
         if standing and standing[0].weight == weight:
             return Plan()
-        return Plan.of([*(Unlink(bridge) for bridge in standing), Link(new)])
+        new = Bridge(a.id, b.id, type, weight, app.clock.now(), origin=app.actor)
+        return Plan.of([*map(Unlink, standing), Link(new)])
 
     return app.commit(scope, "link", make, lambda _: f"{a.id} -> {b.id} ({type}, weight: {weight:.2f})")
 
@@ -254,7 +248,7 @@ def unlink(
         between = [x for x in store.bridges(a.id) if {x.source, x.target} == ends and type in (None, x.type)]
         if not between:
             raise NotFound(f"No link joins {a.id} and {b.id}.", hint=f"`recollect show {a.id}` lists its links.")
-        return Plan.of(Unlink(bridge) for bridge in between)
+        return Plan.of(map(Unlink, between))
 
     return app.commit(scope, "unlink", make, lambda plan: f"Removed the links between them: {len(plan.changes)}.")
 
@@ -296,6 +290,63 @@ def split(app: App, thread_id: Annotated[str, Arg("The thread.", metavar="NAME")
     return app.commit(scope, "split", make, lambda plan: f"Split {memory.id}: {plan.touched()[0]} is new.")
 
 
+# The journal
+
+
+def log(
+    app: App, memory: Annotated[str | None, Arg("Only changes of this memory.", "[ID]")] = None, *, limit: Limit = 20
+) -> History:
+    limit, wanted = parse_limit(limit), find_id(app, memory)[1] if memory else ""
+    return History(tuple(_newest_first(app, limit=limit, memory=wanted)[:limit]))
+
+
+def find_id(app: App, name: str) -> tuple[Scope, str]:
+    """Also of a memory that was deleted: its words live on in the journal."""
+    id = storable(name)
+    try:
+        scope, memory = app.find(id)
+    except UnknownId:
+        for scope, store in app.scopes():
+            if store.log(limit=1, memory=id):
+                return scope, id
+        raise
+    return scope, memory.id
+
+
+def undo(
+    app: App,
+    change: Annotated[
+        str | None, Arg("The change to undo; by default the last one that you made or were told about.", "[CHANGE]")
+    ] = None,
+) -> Done:
+    latest = _newest_first(app, limit=_MOST_LOOKED_AT)
+    if change:
+        id = storable(change)
+        found = [(scope, entry) for scope, store in app.scopes() for entry in store.log(limit=1, change=id)]
+        fitting = [pair for pair in latest if len(id) >= 4 and id in pair[1].change]
+        found = found or (fitting if len(fitting) == 1 else [])
+    else:  # the newest that still stands, is itself no undo, and that a person asked for or was shown
+        standing = [(scope, one) for scope, one in latest if not (one.undoes or one.undone_by or one.purged)]
+        found = [pair for pair in standing if pair[1].op not in UNASKED_OPS]
+    if not found:
+        problem = f"No change has the id {change!r}." if change else "There is nothing to undo."
+        raise NotFound(problem, hint="`recollect log` lists the changes.")
+    scope, entry = found[0]
+    if entry.undone_by:
+        again = f"To redo it: `recollect undo {entry.undone_by}`."
+        raise BadInput(f"{entry.change} was undone by {entry.undone_by}.", hint=again)
+    if entry.op == note_files.SYNC:
+        problem = f"{entry.change} ({entry.summary}) was read from files, which would bring it back."
+        raise BadInput(problem, hint=note_files.USE_FILES)
+    return app.undo(scope, entry)
+
+
+def _newest_first(app: App, *, limit: int, memory: str = "") -> list[tuple[Scope, Entry]]:
+    """Each store's in the order of its journal, even where the clock was set back; the two by time."""
+    stores = [[(scope, entry) for entry in store.log(limit=limit, memory=memory)] for scope, store in app.scopes()]
+    return list(heapq.merge(*stores, key=lambda pair: pair[1].at, reverse=True))
+
+
 def scope_of(user: bool) -> Scope:
     return Scope.USER if user else Scope.PROJECT
 
@@ -309,7 +360,7 @@ def clamp(name: str, value: float, low: float, high: float) -> tuple[float, tupl
     return held, (note,) if held != value else ()
 
 
-def at_least_one(name: str, value: int) -> int:
-    if value < 1:
-        raise BadInput(f"{name} is {value}; at least 1 is needed.", hint=f"`--{name} 20`, for example.")
-    return min(value, 100_000)
+def parse_limit(limit: int) -> int:
+    if limit < 1:
+        raise BadInput(f"limit is {limit}; at least 1 is needed.", hint="`--limit 20`, for example.")
+    return min(limit, 100_000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from recollect.app import note_files
 from recollect.app.core import App
@@ -21,7 +21,7 @@ from recollect.ops import memories
 from recollect.ops.table import Arg
 from recollect.vault import note_folder, page, tags
 from recollect.vault.note_folder import Refusal, Vault
-from recollect.vault.page import Place, place_of
+from recollect.vault.page import place_of
 
 Name = Annotated[str, Arg("The note: its file's path or name, with or without .md, or its id.", metavar="NAME")]
 Names = Annotated[
@@ -33,6 +33,7 @@ Tags = Annotated[tuple[str, ...], Arg("Tags, separated by commas.", metavar="A,B
 InProject = Annotated[
     bool, Arg("Save it in this project's .ai/memory/ (shared through git) instead of your own vault.")
 ]
+_MOVED = {"note archive": "archived", "note restore": "in use again", "forget": "in cold storage"}
 _MOST_LISTED = 20
 
 
@@ -51,7 +52,7 @@ def save(
         raise BadInput("A note waits in the inbox or is always loaded, not both.", hint="Leave one of the two out.")
     scope = memories.scope_of(not project)
     app.require_scope(scope)
-    folder = _join(page.MEMORY if project else "", page.INBOX if inbox else page.ALWAYS if always else "")
+    folder = _join(page.MEMORY if project else "", page.INBOX if inbox else "", page.ALWAYS if always else "")
     change = _new_file(app, scope, folder, text, title, tags, group or "", "")
     return vault_sync.change_files(app, scope, {change: change.new}, "note save", f"Saved {change.new_path}.")
 
@@ -79,12 +80,11 @@ def evolve(
     title: Title = None,
 ) -> Done:
     (old,) = _find_now(app, (name,))
-    old_name = page.stem(old.path)
+    old_name, folder = page.stem(old.path), old.path.rpartition("/")[0]
     if place_of(old.path).status is Status.ARCHIVED:
         raise BadInput(f"{old.path} is archived.", hint=f"`recollect note restore {old_name}` first.")
     before = _text(app, old)
     was = page.read(before, old.path)
-    folder = old.path.rpartition("/")[0]
     new = _new_file(app, old.scope, folder, text, title, was.tags, was.group, old_name)
     after = page.with_superseded(before, page.stem(new.new_path))
     texts = {new: new.new, FileChange.between(old.id, old.path, before, old.path, after): after}
@@ -93,15 +93,7 @@ def evolve(
 
 
 def archive(app: App, names: Names) -> Done:
-    """How a note was used is written into its file, where that has a place for it and is the user's own."""
-    return _move_all(
-        app, names, "note archive", "archived", lambda _, place: _join(place.top, page.ARCHIVE, *place.folders)
-    )
-
-
-def move_to_cold_storage(app: App, name: str) -> Done:
-    """What it says and how it was used together; `note restore` brings it back to where it was."""
-    return _move_all(app, (name,), "forget", "in cold storage", _cold_folder)
+    return move_all(app, names, "note archive")
 
 
 def restore(app: App, names: memories.Names) -> Done:
@@ -109,8 +101,37 @@ def restore(app: App, names: memories.Names) -> Done:
     found = [app.find(name) for name in names]
     are_files = all(file_of(app, *one) is not None and not memories.is_muted_only(one[1]) for one in found)
     if app.actor != "agent" and are_files:  # files are a person's
-        return _move_all(app, names, "note restore", "in use again", _original_folder)
+        return move_all(app, names, "note restore")
     return memories.restore(app, names)
+
+
+def move_all(app: App, names: Sequence[str], op: Literal["note archive", "note restore", "forget"]) -> Done:
+    """`forget` puts them into cold storage. How a note of the user's own was used is written into its file."""
+
+    def move(note: FoundNote, text: str) -> tuple[str, str]:
+        place, (folder, _, name) = place_of(note.path), note.path.rpartition("/")
+        stored = app.reader(note.scope).get(note.id, follow=False)
+        is_own = note.scope is Scope.USER
+        if op == "note restore":
+            if place.status is Status.ACTIVE and not (stored and stored.status is Status.SUPERSEDED):
+                raise BadInput(f"{note.path} is already in use.", hint="There is nothing to restore.")
+            top = page.MEMORY if not is_own or place.top == page.MEMORY else ""
+            is_put_away = place.first in (page.ARCHIVE, page.INBOX)
+            target = _join(top, *place.folders[is_put_away:])
+            text = page.with_active(text)
+        else:
+            if place.status is Status.ARCHIVED:
+                raise BadInput(
+                    f"{note.path} is already archived.", hint="`recollect note restore NAME` brings it back."
+                )
+            # Below cold storage are the folders that the note came from, so that it can return.
+            cold = _join(page.COLD, folder) if is_own else _join(page.COLD, *place.folders)
+            target = cold if op == "forget" else _join(place.top, page.ARCHIVE, *place.folders)
+            text = page.with_usage(text, stored) if is_own and isinstance(stored, Note) else text
+        is_there = target == folder
+        return note.path if is_there else note_folder.free_path(vault_of(app, note.scope), target, name), text
+
+    return _change_all(app, names, op, move, f"{{path}} is {_MOVED[op]}.")
 
 
 def rewrite(app: App, name: str, edit: Callable[[str], str], op: str, summary: str) -> Done:
@@ -118,23 +139,34 @@ def rewrite(app: App, name: str, edit: Callable[[str], str], op: str, summary: s
     return _change_all(app, (name,), op, lambda note, text: (note.path, edit(text)), summary)
 
 
+def _change_all(
+    app: App, names: Sequence[str], op: str, change: Callable[[FoundNote, str], tuple[str, str]], summary: str
+) -> Done:
+    """`change` returns a note's new path and text; `summary` may name the path as {path}."""
+    notes = _find_now(app, names)
+    texts: dict[FileChange, str] = {}
+    for note in notes:
+        before = _text(app, note)
+        path, after = change(note, before)
+        texts[FileChange.between(note.id, note.path, before, path, after)] = after
+    summary = " ".join(summary.replace("{path}", one.new_path) for one in texts)
+    released = {note.id for note in notes} if op == "note restore" else set()
+    return vault_sync.change_files(app, notes[0].scope, texts, op, summary, released)
+
+
 def sync(app: App) -> Summary:
     """Compare every file with its note, whatever is known."""
     reports = [vault_sync.refresh(app, scope, thorough=True) for scope in vault_scopes(app)]
     counts = {name: sum(one.counts[name] for one in reports) for name in vault_sync.Report().counts}
-    refused = [one for report in reports for one in report.refused]
-    problems = [one for report in reports for one in report.problems]
-    facts: dict[str, Json] = {
-        **counts, "refused": [list(one) for one in refused], "problems": [list(one) for one in problems],
-        "dry_run": app.dry_run,
-    }  # fmt: skip
+    refused: list[Json] = [list(one) for report in reports for one in report.refused]
+    problems: list[Json] = [list(one) for report in reports for one in report.problems]
     lead = "Would read" if app.dry_run else "Vaults"
     shown = ", ".join(f"{count:,} {'archived' if name == 'gone' else name}" for name, count in counts.items())
-    notes = [f"Left out: {storable(path)}: {why}." for path, why in refused[:_MOST_LISTED]]
-    notes += [f"In {storable(path)}: {why}." for path, why in problems[:_MOST_LISTED]]
-    more = len(refused) + len(problems) - len(notes)
-    notes += [f"And {more:,} more; --json has them all."] if more > 0 else []
-    return Summary(f"{lead}: {shown}.", facts, (*notes, *app.notes()))
+    notes = [f"Left out: {storable(one.path)}: {one.why}." for report in reports for one in report.refused]
+    notes += [f"In {storable(one.path)}: {one.why}." for report in reports for one in report.problems]
+    more = [f"And {len(notes) - _MOST_LISTED:,} more; --json has them all."] if len(notes) > _MOST_LISTED else []
+    facts: dict[str, Json] = {**counts, "refused": refused, "problems": problems, "dry_run": app.dry_run}
+    return Summary(f"{lead}: {shown}.", facts, (*notes[:_MOST_LISTED], *more, *app.notes()))
 
 
 def import_notes(
@@ -231,63 +263,6 @@ def _new_file(
     )  # fmt: skip
     path = note_folder.free_path(vault_of(app, scope), folder, note_folder.name_for(heading))
     return FileChange.between(id, "", "", path, written)
-
-
-def _change_all(
-    app: App, names: Sequence[str], op: str, change: Callable[[FoundNote, str], tuple[str, str]], summary: str
-) -> Done:
-    """`change` returns a note's new path and text; `summary` may name the path as {path}."""
-    notes = _find_now(app, names)
-    texts: dict[FileChange, str] = {}
-    for note in notes:
-        before = _text(app, note)
-        path, after = change(note, before)
-        texts[FileChange.between(note.id, note.path, before, path, after)] = after
-    summary = " ".join(summary.replace("{path}", one.new_path) for one in texts)
-    released = {note.id for note in notes} if op == "note restore" else set()
-    return vault_sync.change_files(app, notes[0].scope, texts, op, summary, released)
-
-
-def _move_all(
-    app: App, names: Sequence[str], op: str, state: str, folder_of: Callable[[FoundNote, Place], str]
-) -> Done:
-    """`folder_of` says to which folder a note goes."""
-
-    def move(note: FoundNote, before: str) -> tuple[str, str]:
-        text_of = _restore_text if op == "note restore" else _put_away_text
-        after, target = text_of(app, note, before), folder_of(note, place_of(note.path))
-        folder, _, name = note.path.rpartition("/")
-        is_there = folder == target
-        return note.path if is_there else note_folder.free_path(vault_of(app, note.scope), target, name), after
-
-    return _change_all(app, names, op, move, f"{{path}} is {state}.")
-
-
-def _cold_folder(note: FoundNote, place: Place) -> str:
-    """Below it stand the folders that the note came from, so that it can return."""
-    folder = note.path.rpartition("/")[0]
-    return _join(page.COLD, folder) if note.scope is Scope.USER else _join(page.COLD, *place.folders)
-
-
-def _original_folder(note: FoundNote, place: Place) -> str:
-    top = page.MEMORY if note.scope is Scope.PROJECT or place.top == page.MEMORY else ""
-    is_put_away = place.first in (page.ARCHIVE, page.INBOX)
-    return _join(top, *(place.folders[1:] if is_put_away else place.folders))
-
-
-def _restore_text(app: App, note: FoundNote, text: str) -> str:
-    stored = app.reader(note.scope).get(note.id, follow=False)
-    if place_of(note.path).status is Status.ACTIVE and not (stored and stored.status is Status.SUPERSEDED):
-        raise BadInput(f"{note.path} is already in use.", hint="There is nothing to restore.")
-    return page.with_active(text)
-
-
-def _put_away_text(app: App, note: FoundNote, text: str) -> str:
-    """The text with how the note was used, which is never written into a repository."""
-    if place_of(note.path).status is Status.ARCHIVED:
-        raise BadInput(f"{note.path} is already archived.", hint="`recollect note restore NAME` brings it back.")
-    stored = app.reader(note.scope).get(note.id, follow=False)
-    return page.with_usage(text, stored) if note.scope is Scope.USER and isinstance(stored, Note) else text
 
 
 def _text(app: App, note: FoundNote) -> str:

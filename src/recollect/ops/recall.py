@@ -22,7 +22,7 @@ from recollect.model.plan import Plan, Update
 from recollect.model.query import REACHED, Hit, Query
 from recollect.model.result import Found, Reasons, Recalled, Recollection, Scope
 from recollect.model.session import RecallRecord
-from recollect.ops.memories import Limit, at_least_one, card, show
+from recollect.ops.memories import Limit, card, parse_limit, show
 from recollect.ops.table import Arg
 from recollect.recall import priority
 
@@ -54,7 +54,7 @@ def recall(
     text = storable(" ".join(query)).strip()
     statuses: tuple[Status, ...] = REACHED if include_suspended else (Status.ACTIVE,)
     statuses += (Status.ARCHIVED,) if archived else ()
-    most = at_least_one("limit", limit)
+    most = parse_limit(limit)
     found = answer(app, Query(text=text, statuses=statuses, limit=most, turns=most))
     record_recall(app, found.found)
     return found
@@ -92,7 +92,7 @@ def search(
         group=storable(group or ""),
         since=read_day("since", since),
         until=read_day("until", until, days_later=1),
-        limit=at_least_one("limit", limit),
+        limit=parse_limit(limit),
     )
     found = search_memory(app, asked, scope)
     record_recall(app, found)
@@ -107,7 +107,7 @@ def why(
     limit: Annotated[int, Arg("Maximum number of recalls.", metavar="N")] = 5,
     numbers: Numbers = False,
 ) -> Reasons:
-    most = at_least_one("limit", limit)
+    most = parse_limit(limit)
     by_recall = _recalls(app, limit=1, id=storable(id or "") or None)
     if id is None or by_recall:
         return Reasons(by_recall, numbers=numbers)

@@ -7,7 +7,8 @@ from recollect.app.core import App
 from recollect.base.errors import BadInput, Conflict, NotFound, UnknownId
 from recollect.model.result import Done, Scope
 from recollect.ops import memories, rules, upkeep
-from recollect.ops.history import log, purge, undo
+from recollect.ops.forget import erase
+from recollect.ops.memories import log, undo
 from tests.ops.ask import holding, keep, pinned, states, titles
 from tests.values import NOW, thread
 
@@ -93,7 +94,7 @@ CANARY = "Xylographer"
 def check_gone(app: App, *ids: str, group: str | None = None) -> str:
     """Nothing of what is purged is left in any file."""
     assert holding(app.home.root, CANARY), "the canary was there"
-    told = purge(app, ids, group=group)
+    told = erase(app, ids, group=group)
     app.close()
     assert holding(app.home.root, CANARY) == holding(app.home.root, CANARY.lower()) == []
     return told.summary
@@ -129,7 +130,7 @@ def test_everything_of_a_group_can_be_purged(app: App):
 
     assert titles(app, "another") == {"Another"}
     with pytest.raises(NotFound, match="No memory came from"):
-        purge(app, group="session-1")
+        erase(app, group="session-1")
 
 
 def test_a_purged_change_stays_in_the_log_without_words_and_cannot_be_undone(app: App):
@@ -138,7 +139,7 @@ def test_a_purged_change_stays_in_the_log_without_words_and_cannot_be_undone(app
     copy = recovery.backups_of(app.store_path(Scope.PROJECT))[0]
     copy.write_bytes(b"\x00" * 100 + copy.read_bytes()[100:])
 
-    told = purge(app, (a,))
+    told = erase(app, (a,))
 
     assert not copy.exists()
     assert ["could not be opened and was removed" in note for note in told.notes] == [True]
@@ -152,7 +153,7 @@ def test_a_purge_needs_to_be_told_what(app: App):
     a = pinned(app, "a")
     for ids, group in [((), None), ((a,), "session-1"), ((), "")]:
         with pytest.raises(BadInput, match="not both"):
-            purge(app, ids, group=group)
+            erase(app, ids, group=group)
     with pytest.raises(UnknownId):
-        purge(app, (a, "thread_20200101_000000_000000"))
+        erase(app, (a, "thread_20200101_000000_000000"))
     assert titles(app, "a") == {"a"}
