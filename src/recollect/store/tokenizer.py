@@ -11,13 +11,11 @@ changes the index: raise the schema version with a migration that asks for `rein
 import re
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
-from typing import Any, cast
+from typing import cast
 
 import apsw
 
-NAME = "recollect"
 MAX_TERM_CHARS = 1_000  # FTS5 cuts a longer one at 32,768 bytes, perhaps inside a character
-_BASE = ("porter", ["unicode61", "remove_diacritics", "2"])
 
 _NEEDS_WORK = re.compile(rb"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]|[\xe1-\xf0]")
 _HUMPS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
@@ -29,11 +27,10 @@ Analyse = Callable[[bytes], "list[Token]"]
 
 def register(connection: apsw.Connection) -> Analyse:
     """Teaches the connection the tokenizer and returns it for direct use."""
-    base = connection.fts5_tokenizer(*_BASE)
+    base = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
 
     def stems(utf8: bytes) -> list[Token]:
-        found: Any = base(utf8, apsw.FTS5_TOKENIZE_DOCUMENT, None)
-        return cast(list[Token], found)
+        return cast(list[Token], base(utf8, apsw.FTS5_TOKENIZE_DOCUMENT, None))
 
     @lru_cache(maxsize=4096)
     def stem(word: str) -> str:
@@ -45,22 +42,20 @@ def register(connection: apsw.Connection) -> Analyse:
         tokens = stems(utf8)
         if _NEEDS_WORK.search(utf8):
             tokens = list(_enriched(utf8, tokens, stem))
-        return tokens if len(utf8) <= MAX_TERM_CHARS else [_clipped(token) for token in tokens]
+        if len(utf8) <= MAX_TERM_CHARS:
+            return tokens
+        clipped = [(at, to, *dict.fromkeys(term[:MAX_TERM_CHARS] for term in terms)) for at, to, *terms in tokens]
+        return cast(list[Token], clipped)
 
     def tokenize(utf8: bytes, flags: int, _locale: str | None) -> list[Token] | list[str]:
         return utf8.decode().split() if flags & apsw.FTS5_TOKENIZE_QUERY else analyse(utf8)
 
-    connection.register_fts5_tokenizer(NAME, lambda _connection, _args: tokenize)
+    connection.register_fts5_tokenizer("recollect", lambda _connection, _args: tokenize)
     return analyse
 
 
 def terms(analyse: Analyse, text: str) -> list[str]:
     return [term for token in analyse(text.encode()) for term in token[2:]]
-
-
-def _clipped(token: Token) -> Token:
-    first, *others = dict.fromkeys(term[:MAX_TERM_CHARS] for term in token[2:])
-    return (token[0], token[1], first, *others)
 
 
 def _enriched(utf8: bytes, tokens: list[Token], stem: Callable[[str], str]) -> Iterator[Token]:

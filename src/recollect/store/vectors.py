@@ -77,11 +77,6 @@ class Vectors:
             self._clear(self._dim)
             last = 0
         self.stale = stored - added < len(self)
-        self._load(query, last)
-        self._order()
-        self._changes = changes
-
-    def _load(self, query: Query, last: int) -> None:
         sql = f"""
             SELECT v.passage_seq, p.memory_seq, p.unit, v.data, p.voice
             FROM vector v JOIN passage p ON p.seq = v.passage_seq
@@ -92,6 +87,8 @@ class Vectors:
             pages.append(_Page.of(page, self._dim or len(page[0][3]) - _SCALE_BYTES))
         if pages:
             self._join(pages)
+        self._order()
+        self._changes = changes
 
     def _join(self, pages: list[_Page]) -> None:
         if not len(self):
@@ -130,9 +127,20 @@ class Vectors:
         asked = np.frombuffer(question, dtype="<f4")
         if not len(self) or len(asked) != self._dim:
             return {}
-        rows = self._best_rows(asked, count)
-        units = np.union1d(self._rows.units[rows], np.fromiter(also, np.int64))
-        return self._nearness(asked, units, voice)
+        units = np.union1d(self._rows.units[self._best_rows(asked, count)], np.fromiter(also, np.int64))
+        places, units = self._by_unit.places(units)
+        if not len(units):
+            return {}
+        rows, begins, _ = self._by_unit.rows_of(places)
+        close = self._closeness(asked, rows)
+        best = voiced = np.maximum.reduceat(close, begins)
+        if voice:
+            voiced = np.maximum.reduceat(close * (1 + voice / 100 * self._rows.voices[rows]), begins)
+        middles = np.add.reduceat(close, begins) / self._lengths[places]
+        alive = np.add.reduceat(self._rows.scales[rows], begins) > 0
+        columns = (units, alive, best, middles, self._rows.memories[rows[begins]], voiced)
+        found = zip(*(column.tolist() for column in columns), strict=True)
+        return {unit: Nearness(*near) for unit, lives, *near in found if lives}
 
     def background(self, question: bytes) -> Background:
         """From a few hundred rows: a mean needs no more."""
@@ -150,8 +158,7 @@ class Vectors:
         if not len(self) or len(asked) != self._dim:
             return [0.0] * len(wanted)
         rows = np.minimum(np.searchsorted(self._rows.passages, wanted), len(self) - 1)
-        found: list[float] = np.where(self._rows.passages[rows] == wanted, self._closeness(asked, rows), 0.0).tolist()
-        return found
+        return [*np.where(self._rows.passages[rows] == wanted, self._closeness(asked, rows), 0.0).tolist()]
 
     def with_more(self, rows: list[tuple[int, int, bytes]]) -> Vectors:
         """For `pairs`: a copy with some that are not stored (passage, memory, 32-bit floats)."""
@@ -206,22 +213,6 @@ class Vectors:
         found: Floats = (self._rows.numbers[rows].astype(np.float32) @ asked) * self._rows.scales[rows]
         return found
 
-    def _nearness(self, asked: Floats, units: Rows, voice: float) -> dict[int, Nearness]:
-        places, units = self._by_unit.places(units)
-        if not len(units):
-            return {}
-        rows, begins, _ = self._by_unit.rows_of(places)
-        close = self._closeness(asked, rows)
-        best = np.maximum.reduceat(close, begins)
-        voiced = best
-        if voice:
-            voiced = np.maximum.reduceat(close * (1 + voice / 100 * self._rows.voices[rows]), begins)
-        middles = np.add.reduceat(close, begins) / self._lengths[places]
-        alive = np.add.reduceat(self._rows.scales[rows], begins) > 0
-        columns = (units, alive, best, middles, self._rows.memories[rows[begins]], voiced)
-        found = zip(*(column.tolist() for column in columns), strict=True)
-        return {unit: Nearness(*near) for unit, lives, *near in found if lives}
-
 
 class _Grouped(NamedTuple):
     """Rows by their owners."""
@@ -229,14 +220,12 @@ class _Grouped(NamedTuple):
     rows: Rows
     known: Rows  # the owners, in order
     starts: Rows
-    ends: Rows
+    counts: Rows
 
     @classmethod
     def of(cls, owners: Rows) -> _Grouped:
         rows = np.argsort(owners, kind="stable")
-        ordered = owners[rows]
-        starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(rows)])
-        return cls(rows, ordered[starts], starts, np.append(starts[1:], len(rows)))
+        return cls(rows, *np.unique(owners[rows], return_index=True, return_counts=True))
 
     def places(self, wanted: Rows) -> tuple[Rows, Rows]:
         """The places of those of these owners that are known, and which those are."""
@@ -247,7 +236,7 @@ class _Grouped(NamedTuple):
 
     def rows_of(self, places: Rows) -> tuple[Rows, Rows, Rows]:
         """All rows of these owners one after the other, where each owner's begin, and how many there are."""
-        starts, counts = self.starts[places], self.ends[places] - self.starts[places]
+        starts, counts = self.starts[places], self.counts[places]
         begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
         return self.rows[np.arange(int(counts.sum())) + np.repeat(starts - begins, counts)], begins, counts
 
@@ -265,23 +254,17 @@ class _Page(NamedTuple):
     @classmethod
     def of(cls, rows: list[tuple[int, int, int, bytes, int]], dim: int) -> _Page:
         sound = [row for row in rows if len(row[3]) == dim + _SCALE_BYTES]
-        passages, memories, units, data, voices = zip(*sound, strict=True) if sound else ((), (), (), (), ())
+        *owners, data, voices = zip(*sound, strict=True) if sound else ((), (), (), (), ())
         raw = np.frombuffer(b"".join(data), np.uint8).reshape(len(sound), dim + _SCALE_BYTES)
-        return cls(
-            np.array(passages, np.int64),
-            np.array(memories, np.int64),
-            np.array(units, np.int64),
-            np.ascontiguousarray(raw[:, :_SCALE_BYTES]).view("<f4")[:, 0],
-            np.array(voices, np.uint8),
-            np.ascontiguousarray(raw[:, _SCALE_BYTES:]).view(np.int8),
-        )
+        scales = np.ascontiguousarray(raw[:, :_SCALE_BYTES]).view("<f4")[:, 0]
+        numbers = np.ascontiguousarray(raw[:, _SCALE_BYTES:]).view(np.int8)
+        passages, memories, units = (np.array(column, np.int64) for column in owners)
+        return cls(passages, memories, units, scales, np.array(voices, np.uint8), numbers)
 
 
 def _bits(numbers: NDArray[np.int8] | Floats) -> NDArray[np.uint64]:
     packed = np.packbits(numbers > 0, axis=1)
-    spare = -packed.shape[1] % 8
-    if spare:
-        packed = np.pad(packed, ((0, 0), (0, spare)))
+    packed = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))
     # One row per 64-bit word: a comparison then runs along memory, which is many times faster.
     return np.ascontiguousarray(np.ascontiguousarray(packed).view(np.uint64).T)
 
