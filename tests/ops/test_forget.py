@@ -21,7 +21,7 @@ from recollect.app.note_files import find_note
 from recollect.base.errors import BadInput
 from recollect.jobs import runner
 from recollect.jobs.job_table import FORGETTING
-from recollect.lifecycle.forgetting import Verdict
+from recollect.lifecycle.review import Verdict
 from recollect.model.memory import Memory, Status
 from recollect.model.plan import Update
 from recollect.model.result import Done, Scope, Summary
@@ -54,7 +54,7 @@ def some(app: App, *titles: str) -> list[Memory]:
     return made
 
 
-def verdicts(**by_id: Verdict) -> str:
+def verdicts(**by_id: str) -> str:
     return json.dumps([{"id": id, "verdict": verdict} for id, verdict in by_id.items()])
 
 
@@ -173,7 +173,7 @@ def test_without_a_model_they_are_proposed_and_nothing_is_moved(app: App):
 
 def test_a_model_keeps_or_puts_away_and_the_rest_is_left(app: App, model: StandIn):
     keep, cold, silent, other = some(app, "a", "b", "c", "d")
-    model.answers(verdicts(**{keep.id: Verdict.KEEP, cold.id: Verdict.COLD, other.id: Verdict.COLD}))
+    model.answers(verdicts(**{keep.id: "keep", cold.id: "cold", other.id: "cold"}))
 
     forgetting.forget(app, run=True)
 
@@ -192,7 +192,7 @@ def test_of_notes_only_the_users_own_are_reviewed_and_moved(app: App, model: Sta
     notes.sync(app)
     zebra = find_note(app, "zebra").id
     assert ids(forgetting.forget(app, candidates=True)) == [zebra]
-    model.answers(verdicts(**{zebra: Verdict.COLD}))
+    model.answers(verdicts(**{zebra: "cold"}))
     forgetting.forget(app, run=True)
     assert (vault / "memory-cold/zebra.md").read_text() == "# Zebra\nOver.\n"
 
@@ -209,7 +209,7 @@ def test_what_was_used_or_changed_while_the_model_thought_is_kept(
 
     def slowly(app: App, *_given: object) -> dict[str, Verdict]:
         app.writer(Scope.PROJECT).apply(plan(Update.between(one, changed)), act())
-        return {one.id: Verdict.COLD}
+        return {one.id: "cold"}
 
     monkeypatch.setattr(language_model, "ask", slowly)
     forgetting.forget(app, run=True)
@@ -225,7 +225,7 @@ def test_a_run_that_is_killed_anywhere_leaves_no_memory_half_moved(
     id = find_note(app, "zebra").id
     app.close()
     shutil.copytree(app.home.root, tmp_path / "before")
-    monkeypatch.setattr(language_model, "ask", lambda _app, _ask, found: {id: Verdict.COLD})
+    monkeypatch.setattr(language_model, "ask", lambda _app, _ask, found: {id: "cold"})
 
     def run_and_die(after: Iterator[int]) -> None:
         """At the given access to a file of the vault or, once they are moved, of the log."""

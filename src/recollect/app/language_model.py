@@ -49,9 +49,9 @@ USES: dict[Use, Row] = {
     Use.CLASSIFY: Row("capture-classify", "capture.model_questions:read_rule", "classify"),
     Use.EXTRACT: Row("capture-extract", "capture.learnings:read_answer", "extract", seconds=120),
     Use.REVIEW: Row("review", "capture.model_questions:read_proposals", "update", ("MEMORY_UPDATE",), 300),
-    Use.FORGET: Row("forget-review", "lifecycle.forgetting:read_answer", "forget", ("MEMORY_FORGETTING",), 300),
-    Use.VALIDATE_CLAIMS: Row("validate-claims", "lifecycle.validation:read_checks", *_VALIDATE, turns=10),
-    Use.VALIDATE_DESCRIPTIONS: Row("validate-descriptions", "lifecycle.validation:read_descriptions", *_VALIDATE),
+    Use.FORGET: Row("forget-review", "lifecycle.review:read_verdicts", "forget", ("MEMORY_FORGETTING",), 300),
+    Use.VALIDATE_CLAIMS: Row("validate-claims", "lifecycle.review:read_checks", *_VALIDATE, turns=10),
+    Use.VALIDATE_DESCRIPTIONS: Row("validate-descriptions", "lifecycle.review:read_descriptions", *_VALIDATE),
     Use.RECALL_BROAD: Row("recall-broad", *_RECALL),
     Use.RECALL_STRICT: Row("recall-strict", *_RECALL),
 }

@@ -59,11 +59,10 @@ def assess(sketches: Sequence[Sketch], *, now: Moment, rules: AgeRules) -> list[
     """Computed once: there may be a hundred thousand, and most need no second look at their age."""
     found = []
     for one in sketches:
-        strength, status = one.weight, one.status
-        if not one.pinned:
-            strength = decayed_weight(strength, max(0, now.micros - one.reinforced_us) / DAY_MICROS, rules)
-            if strength < rules.suspend_below:
-                status = status_at(one, now=now, rules=rules, known_strength=strength)
+        age_days = 0 if one.pinned else max(0, now.micros - one.reinforced_us) / DAY_MICROS
+        strength, status = decayed_weight(one.weight, age_days, rules), one.status
+        if not one.pinned and strength < rules.suspend_below:
+            status = status_at(one, now=now, rules=rules, known_strength=strength)
         found.append(ThreadState(one, strength, status))
     return found
 
@@ -76,20 +75,19 @@ def choose(
     near = {id for a, b, _ in pairs for id in (a, b)}
     may_merge = {one.sketch.id: one for one in awake if one.sketch.id in near and not one.sketch.pinned}
     merges = _choose_merges(may_merge, pairs, figures.merge_above)
-    lost = {lose for _, lose, _ in merges}
+    aside = {lose for _, lose, _ in merges}
     later: dict[str, int] = {}  # when what a thread took in was last active
     for keep, lose, _ in merges:
         later[keep] = max(later.get(keep, 0), may_merge[lose].sketch.active_us)
     too_old = now.plus(days=-figures.archive_after_days).micros
     old = [
-        one.sketch.id
-        for one in threads
-        if max(one.sketch.active_us, one.sketch.reinforced_us) < too_old  # imported history is young by its import
-        and not one.sketch.pinned
-        and one.sketch.id not in lost
-        and later.get(one.sketch.id, 0) < too_old
-    ]
-    aside = lost.union(old)
+        one.id
+        for one in (each.sketch for each in threads)
+        if not one.pinned and one.id not in aside
+        # Imported history is young by its import.
+        and max(one.active_us, one.reinforced_us, later.get(one.id, 0)) < too_old
+    ]  # fmt: skip
+    aside.update(old)
     pins = [one.strength for one in awake if one.sketch.pinned]
     left = [one for one in awake if not one.sketch.pinned and one.sketch.id not in aside]
     ranked = sorted(
@@ -98,12 +96,12 @@ def choose(
         if one.strength >= rules.suspend_below / figures.decay
     )
     beyond = [id for _, _, id in ranked[: max(0, len(pins) + len(ranked) - figures.most_active)]]
-    over = frozenset(beyond)
+    aside.update(beyond)
     stay = pins + [strength * figures.decay for strength, _, _ in ranked[len(beyond) :]]
     return Chosen(
         tuple(merges),
         (*((id, "age") for id in old), *((id, "capacity") for id in beyond)),
-        tuple(one.sketch.id for one in left if one.sketch.id not in over),
+        tuple(one.sketch.id for one in left if one.sketch.id not in aside),
         figures.decay,
         (len(awake), sum(one.strength for one in awake)),
         (len(stay), sum(stay)),
@@ -143,7 +141,6 @@ def plan(
     found: dict[str, Memory | Sketch] = {**{one.id: one for one in sketches}, **grown}
     for id, _ in chosen.archives:
         changes.append(Update(id, {"status": str(found[id].status)}, {"status": str(Status.ARCHIVED)}))
-    for id in chosen.weakened:
-        weight = found[id].weight
+    for weight, id in ((found[id].weight, id) for id in chosen.weakened):
         changes.append(Update(id, {"weight": weight}, {"weight": weight * chosen.decay}))
     return Plan.of(changes)

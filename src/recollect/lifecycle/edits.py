@@ -5,7 +5,7 @@ split moves the messages about some topics to a new thread."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
@@ -135,7 +135,16 @@ def merge_all(
         if messages:
             changes.append(Move(tuple(message.id for message in messages), lose.id, id))
         changes += [*(Alias(old, id, was=lose.id) for old in aliases), Alias(lose.id, id)]
-    return changes + _move_bridges(target, bridges), grown
+    # What was taken in hands its bridges on, except those that would lead to itself or that stand already.
+    moving = [one for one in bridges.values() if one.source in target or one.target in target]
+    standing = set(bridges) - {one.key for one in moving}
+    changes += [Unlink(one) for one in moving]
+    for one in moving:
+        moved = replace(one, source=target.get(one.source, one.source), target=target.get(one.target, one.target))
+        if moved.source != moved.target and moved.key not in standing:
+            standing.add(moved.key)
+            changes.append(Link(moved))
+    return changes, grown
 
 
 def _join(keep: Memory, lose: Memory, *, now: Moment, rules: AgeRules) -> Memory:
@@ -145,24 +154,17 @@ def _join(keep: Memory, lose: Memory, *, now: Moment, rules: AgeRules) -> Memory
     joined = replace(
         keep,
         body=keep.body if lose.body.strip() in keep.body else body,
-        topics=_union(keep.topics, lose.topics),
-        tags=_union(keep.tags, lose.tags),
-        weight=min(stronger.weight, 1.0 + boost),
-        reinforced_at=stronger.reinforced_at,
-        pinned=keep.pinned or lose.pinned,
-        boost=boost,
-        seen=keep.seen + lose.seen,
-        frequency=keep.frequency + lose.frequency,
-        activations=keep.activations + lose.activations,
-        last_session=max(keep.last_session, lose.last_session),
+        topics=_union(keep.topics, lose.topics), tags=_union(keep.tags, lose.tags),
+        anchors=_union(keep.anchors, lose.anchors), lane=Lane.lowest(keep.lane, lose.lane),
+        pinned=keep.pinned or lose.pinned, boost=boost, weight=min(stronger.weight, 1.0 + boost),
+        reinforced_at=stronger.reinforced_at, created_at=min(keep.created_at, lose.created_at),
+        last_active_at=max(keep.last_active_at, lose.last_active_at),
+        seen=keep.seen + lose.seen, frequency=keep.frequency + lose.frequency,
+        activations=keep.activations + lose.activations, last_session=max(keep.last_session, lose.last_session),
         ratings=tuple(sorted(keep.ratings + lose.ratings, key=lambda r: r.timestamp)),
         appreciation=max(keep.appreciation, lose.appreciation),
         outcomes=(lose.outcomes + keep.outcomes)[-OUTCOMES_KEPT:],
-        lane=Lane.lowest(keep.lane, lose.lane),
-        anchors=_union(keep.anchors, lose.anchors),
-        created_at=min(keep.created_at, lose.created_at),
-        last_active_at=max(keep.last_active_at, lose.last_active_at),
-    )
+    )  # fmt: skip
     if isinstance(joined, Thread) and isinstance(lose, Thread):
         return replace(joined, drift=joined.drift + lose.drift)
     return joined
@@ -170,19 +172,6 @@ def _join(keep: Memory, lose: Memory, *, now: Moment, rules: AgeRules) -> Memory
 
 def _union(first: tuple[T, ...], second: tuple[T, ...]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(first + second))
-
-
-def _move_bridges(target: Mapping[str, str], bridges: Mapping[tuple[str, str, str], Bridge]) -> list[Change]:
-    """What was taken in hands its bridges on, except those that would lead to itself or that stand already."""
-    moving = [one for one in bridges.values() if one.source in target or one.target in target]
-    standing = set(bridges) - {one.key for one in moving}
-    changes: list[Change] = [Unlink(one) for one in moving]
-    for one in moving:
-        moved = replace(one, source=target.get(one.source, one.source), target=target.get(one.target, one.target))
-        if moved.source != moved.target and moved.key not in standing:
-            standing.add(moved.key)
-            changes.append(Link(moved))
-    return changes
 
 
 def split(
@@ -207,31 +196,16 @@ def split(
         return Drop(thread.id, f"all of its messages speak of {', '.join(topics)}")
     child = replace(
         thread,
-        id=new_id,
-        title=clip(f"{', '.join(topics)} (from {thread.title})", 80),
+        id=new_id, title=clip(f"{', '.join(topics)} (from {thread.title})", 80), topics=topics, origin="split",
         body=clip(" ".join(one_line(m.content) for m in moving), _SUMMARY_CHARS),
-        topics=topics,
-        drift=(),
-        ratings=(),
-        outcomes="",
-        appreciation=0.0,
-        seen=1,
-        frequency=0,
-        activations=0,
-        created_at=now,
-        last_active_at=max(m.at for m in moving),
-        origin="split",
-    )
+        drift=(), ratings=(), outcomes="", appreciation=0.0, seen=1, frequency=0, activations=0,
+        created_at=now, last_active_at=max(m.at for m in moving),
+    )  # fmt: skip
     low = {topic.lower() for topic in topics}
     parent = replace(thread, topics=tuple(t for t in thread.topics if t.lower() not in low))
-    return Plan.of(
-        [
-            Create(child),
-            Move(tuple(m.id for m in moving), thread.id, new_id),
-            Update.between(thread, parent),
-            Link(Bridge(new_id, thread.id, BridgeType.CHILD_OF, 1.0, now, origin="split")),
-        ]
-    )
+    move = Move(tuple(m.id for m in moving), thread.id, new_id)
+    link = Link(Bridge(new_id, thread.id, BridgeType.CHILD_OF, 1.0, now, origin="split"))
+    return Plan.of([Create(child), move, Update.between(thread, parent), link])
 
 
 def _about(messages: tuple[Message, ...], topics: tuple[str, ...]) -> tuple[Message, ...]:

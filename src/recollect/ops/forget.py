@@ -23,8 +23,8 @@ from recollect.base.moment import Moment
 from recollect.base.text import clip, counted, one_line, storable
 from recollect.jobs import runner
 from recollect.jobs.job_table import FORGETTING
-from recollect.lifecycle import edits, forgetting
-from recollect.lifecycle.forgetting import Candidate, Verdict
+from recollect.lifecycle import edits, review
+from recollect.lifecycle.review import Candidate, Verdict
 from recollect.model.ask import Ask, Use
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Memory, Note, Status
@@ -83,7 +83,7 @@ def appreciate(
     name: Annotated[str, Arg("A rule's id, or a note's name or id.", metavar="NAME")],
     amount: Annotated[str, Arg("How much is added to its forgetting score.", metavar="[+N]")] = "+1",
 ) -> Done:
-    found, most = _AMOUNT.fullmatch(amount.strip()), forgetting.MAX_APPRECIATION
+    found, most = _AMOUNT.fullmatch(amount.strip()), review.MAX_APPRECIATION
     if found is None or not 0 < float(found[1]) <= most:
         hint = f"A number up to {most:,.0f}: `recollect appreciate NAME +2`."
         raise BadInput(f"{amount[:40]!r} is not an amount.", hint=hint)
@@ -101,7 +101,7 @@ def review_lowest(app: App, run: runner.Run) -> Iterator[str]:
         yield f"Forgetting: nothing in the {run.scope}'s memory is old enough to be looked at."
         return
     notices.toast(app, "Memory forgetting started")
-    question = Ask(Use.FORGET, (("entries", forgetting.format_entries(found)),))
+    question = Ask(Use.FORGET, (("entries", review.format_unused(found)),))
     verdicts: dict[str, Verdict] | None = language_model.ask(app, question, found)
     if verdicts is None:
         hardly = f"Hardly used: {counted(len(found), 'memory', 'memories')} of the {run.scope}."
@@ -127,10 +127,10 @@ def _apply_verdict(app: App, scope: Scope, one: Candidate, verdict: Verdict | No
     try:
         now = language_model.read_again(app, scope, memory)
         used = (memory.frequency, memory.last_session)
-        if now is None or not forgetting.is_eligible(now) or (now.frequency, now.last_session) != used:
+        if now is None or not review.is_eligible(now) or (now.frequency, now.last_session) != used:
             return f"Left {name} as it is: it was used or changed meanwhile."
-        if verdict is Verdict.KEEP:
-            _add_appreciation(app, scope, memory, forgetting.KEPT_FOR)
+        if verdict == "keep":
+            _add_appreciation(app, scope, memory, review.KEPT_FOR)
             return f"Kept {name}."
         _archive(app, scope, memory)
     except (BadInput, Conflict) as problem:
@@ -161,7 +161,7 @@ def _find_lowest(app: App, scope: Scope, since: Moment | None) -> tuple[Candidat
     store = app.reader(scope)
     kinds = (Kind.RULE, Kind.NOTE) if scope is Scope.USER else (Kind.RULE,)
     found = store.find(Query(kinds=kinds, statuses=(Status.ACTIVE,), limit=_NO_LIMIT))
-    return forgetting.candidates(found, session=SESSIONS.read(store), born_before=since)
+    return review.candidates(found, session=SESSIONS.read(store), born_before=since)
 
 
 def _archive(app: App, scope: Scope, memory: Memory) -> Done:
@@ -172,14 +172,14 @@ def _archive(app: App, scope: Scope, memory: Memory) -> Done:
 
 def _add_appreciation(app: App, scope: Scope, memory: Memory, by: float) -> Done:
     """Writes it to the note's own file if that has a place for it, otherwise to the store."""
-    now = forgetting.raise_appreciation(memory, by)
+    now = review.raise_appreciation(memory, by)
     summary = f"The appreciation of {memory.id} is {now:g}."
     if notes.has_own_tags(app, scope, memory):
         figure: dict[str, object] = {"appreciation": now}
         return notes.rewrite(app, memory.id, lambda text: tags.with_metadata(text, figure), "appreciate", summary)
 
     def plan_of(standing: Memory) -> Plan:
-        raised = replace(standing, appreciation=forgetting.raise_appreciation(standing, by))
+        raised = replace(standing, appreciation=review.raise_appreciation(standing, by))
         return Plan.of([Update.between(standing, raised)])
 
     return memories.change_one(app, scope, memory, "appreciate", plan_of, summary)

@@ -31,8 +31,8 @@ from recollect.base.settings import environment
 from recollect.base.text import clip, counted, one_line
 from recollect.jobs import runner
 from recollect.jobs.job_table import VALIDATION
-from recollect.lifecycle import edits, validation
-from recollect.lifecycle.validation import Check, ClaimKind, State
+from recollect.lifecycle import edits, review
+from recollect.lifecycle.review import Check
 from recollect.model.ask import Ask, Use
 from recollect.model.codec import Json, content_hash
 from recollect.model.memory import BridgeType, Kind, Lane, Memory, Note, Rule, Status
@@ -110,7 +110,7 @@ def _check_claims(app: App, scope: Scope, sample: Sequence[Memory], found: _Foun
         return  # a user's memories hold in every project: no single project's files can contradict them
     for start in range(0, len(sample), PER_QUESTION):
         some = sample[start : start + PER_QUESTION]
-        fields = (("entries", validation.format_entries(some)),)
+        fields = (("entries", review.format_entries(some)),)
         question = Ask(Use.VALIDATE_CLAIMS, fields, reads=str(app.project.root))
         checks: dict[str, Check] | None = language_model.ask(app, question, some)
         if checks is None:
@@ -118,13 +118,13 @@ def _check_claims(app: App, scope: Scope, sample: Sequence[Memory], found: _Foun
             return
         for memory in some:
             check = checks.get(memory.id)
-            if check and check.state is not State.HOLDS and language_model.read_again(app, scope, memory):
+            if check and check.state != "holds" and language_model.read_again(app, scope, memory):
                 yield _apply_check(app, scope, memory, check, found)
 
 
 def _apply_check(app: App, scope: Scope, memory: Memory, check: Check, found: _Found) -> str:
     why = f": {check.why}" if check.why else ""
-    if check.state is State.FIX and isinstance(memory, Rule) and (id := _propose(app, scope, memory, check.body)):
+    if check.state == "fix" and isinstance(memory, Rule) and (id := _propose(app, scope, memory, check.body)):
         found.proposed += 1
         return f"{memory.id} {_title(memory)} should read differently{why}; {id} waits in the inbox"
     found.flagged.add(memory.id)
@@ -150,7 +150,7 @@ def _improve_titles(app: App, scope: Scope, sample: Sequence[Memory], found: _Fo
     some = [memory for memory in sample if _is_renamable(app, scope, memory)] if found.is_answered else []
     if not some:
         return
-    question = Ask(Use.VALIDATE_DESCRIPTIONS, (("entries", validation.format_entries(some)),))
+    question = Ask(Use.VALIDATE_DESCRIPTIONS, (("entries", review.format_entries(some)),))
     titles: dict[str, str] = language_model.ask(app, question, some) or {}
     for memory in some:
         if memory.id in titles and language_model.read_again(app, scope, memory):
@@ -171,7 +171,7 @@ def _try_title(app: App, scope: Scope, memory: Memory, line: str) -> str:
 
     For a note, the store is changed first and its file last, and only the condition in it."""
     title = app.redact_text("description", line, max_chars=MAX_TITLE_CHARS)
-    asked = validation.questions(memory)
+    asked = review.questions(memory)
     before = _ranks(app, scope, memory, asked)
 
     def make(store: Store) -> Plan:
@@ -272,7 +272,7 @@ def outdated_claims(app: App, scope: Scope, memory: Memory) -> tuple[str, ...]:
     gone = {path for path in changed if root and not os.path.lexists(root / path)}
     problems = [f"{path} is gone" for path in sorted(gone)]
     problems += [f"{path} changed since" for path in sorted(changed - gone)]
-    for sort, name in validation.find_claims(f"{memory.title}\n{memory.body}"):
+    for sort, name in review.find_claims(f"{memory.title}\n{memory.body}"):
         is_missing, words = _CHECKS[sort]
         if name not in changed and is_missing(name, root):
             problems.append(words.format(name))
@@ -322,10 +322,10 @@ def _is_missing_target(name: str, root: Path | None) -> bool:
 
 
 _CHECKS = {
-    ClaimKind.PATH: (_is_missing_path, "{} is not there"),
-    ClaimKind.PROGRAM: (_is_missing_program, "there is no program {}"),
-    ClaimKind.SCRIPT: (_is_missing_script, "package.json has no script {}"),
-    ClaimKind.TARGET: (_is_missing_target, "the Makefile has no target {}"),
+    "path": (_is_missing_path, "{} is not there"),
+    "program": (_is_missing_program, "there is no program {}"),
+    "script": (_is_missing_script, "package.json has no script {}"),
+    "target": (_is_missing_target, "the Makefile has no target {}"),
 }
 
 
