@@ -1,7 +1,5 @@
 """A section among lines of others leaves not a byte behind; a file of ours says whether it is as we wrote it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -9,58 +7,45 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.integrations.pieces import is_intact, seal
-from recollect.integrations.text_section import Broken, put_in, split_off
+from recollect.integrations.pieces import Broken, is_intact, put_section, seal
 
 ENTRIES = ("- [Preference](ours-1.md) — one", "- [Failure](ours-2.md) — two")
-
-
-def is_ours(line: str) -> bool:
-    return "(ours-" in line
+THEIRS = "- [Note](note.md) — theirs\n"
 
 
 def with_us(own: str, entries: tuple[str, ...] = ENTRIES) -> str:
-    return put_in(split_off(own, is_ours), entries)
+    return put_section(own, lambda line: "(ours-" in line, lambda _: entries)
+
+
+def without_us(text: str) -> str:
+    return with_us(text, ())
 
 
 texts = st.text(st.sampled_from("ab \n\r\t-é\u2028\ufeff😀<!>"), max_size=30)
 
 
-@given(texts)
-def test_what_is_put_in_comes_out_without_a_trace(own: str):
-    assert split_off(with_us(own), is_ours).own == own
-
-
-@given(texts, st.lists(st.sampled_from(ENTRIES), max_size=2))
-def test_renewing_is_the_same_as_putting_in_for_the_first_time(own: str, entries: list[str]):
-    assert with_us(with_us(own), tuple(entries)) == with_us(own, tuple(entries))
-
-
-@given(texts, texts)
-def test_what_is_written_behind_the_section_stays_there(own: str, behind: str):
-    found = split_off(with_us(own) + behind, is_ours)
-    assert found.entries == ENTRIES
-    assert found.own.replace("\n", "").replace("\r", "") == (own + behind).replace("\n", "").replace("\r", "")
+@given(texts, st.lists(st.sampled_from(ENTRIES), max_size=2), texts)
+def test_what_is_put_in_comes_out_without_a_trace(own: str, entries: list[str], behind: str):
+    assert without_us(with_us(own)) == own
+    assert with_us(with_us(own), tuple(entries)) == with_us(own, tuple(entries)), "renewed as if for the first time"
+    found = without_us(with_us(own) + behind)
+    assert found.replace("\n", "").replace("\r", "") == (own + behind).replace("\n", "").replace("\r", "")
 
 
 def test_a_line_that_others_wrote_into_the_section_is_theirs():
-    text = with_us("mine\n").replace(ENTRIES[1], f"- [Note](note.md) — theirs\n{ENTRIES[1]}")
-    assert split_off(text, is_ours).own == "mine\n- [Note](note.md) — theirs\n"
-    assert with_us(text).endswith("<!-- recollect end -->\n- [Note](note.md) — theirs\n")
+    text = with_us("mine\n").replace(ENTRIES[1], f"{THEIRS}{ENTRIES[1]}")
+    assert without_us(text) == f"mine\n{THEIRS}"
+    assert with_us(text).endswith(f"<!-- recollect end -->\n{THEIRS}")
+    assert with_us("a\r\nb\r\n").count("\r\n") == 5 + len(ENTRIES), "lines end as the others do"
 
 
-def test_lines_end_as_the_others_do():
-    assert with_us("a\r\nb\r\n").count("\r\n") == 5 + len(ENTRIES)
+BEGIN, END = "<!-- recollect begin -->\n", "<!-- recollect end -->\n"
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["<!-- recollect begin -->\n", "<!-- recollect end -->\n", "<!-- recollect end -->\n<!-- recollect begin -->\n",
-     with_us("") * 2],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [BEGIN, END, END + BEGIN, with_us("") * 2])
 def test_half_a_section_is_nobody_s(text: str):
     with pytest.raises(Broken):
-        split_off(text, is_ours)
+        with_us(text)
 
 
 # Files of ours

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from recollect import __version__
-from recollect.agents import Level, agent, claude_code
+from recollect.agents import Level, agent, claude_code, default_agent
 from recollect.app.core import App
 from recollect.base.errors import BadInput
 from recollect.integrations import agent_checks, agent_pieces
-from recollect.integrations.agent_pieces import is_second_server, plugin_here
+from recollect.integrations.agent_pieces import is_second_server
 from recollect.model.result import Check, Mark
 from recollect.ops import health, install
 from recollect.wire import stub
@@ -150,7 +150,7 @@ def test_doctor_looks_at_each_that_is_installed(app: App, quick: None):
 def test_doctor_starts_the_server(app: App):
     install.install(app)
     Path(stub.script_path(str(app.home.root))).unlink()  # a hook would start a daemon, which mends the server
-    Path(agent_pieces.server_command(app)).write_text("#!/bin/sh\necho broken >&2\n", encoding="ascii")
+    Path(stub.server_path(str(app.home.root))).write_text("#!/bin/sh\necho broken >&2\n", encoding="ascii")
     ill = checks(app)["tools"]
     assert (ill.mark, ill.repair) == (Mark.BAD, "recollect install --user")
     assert "broken" in ill.detail
@@ -221,19 +221,19 @@ def plug(tmp_path: Path, *, version: str = __version__, name: str = NAME, on: bo
     [("recollector@recollect", True, None), ("other@recollect", True, None), (NAME, False, None), (NAME, True, False)],
 )
 def test_only_ours_counts_and_only_where_it_is_on(app: App, tmp_path: Path, name: str, on: bool, own: bool | None):
-    assert plugin_here(app) is None
+    assert default_agent().addon(app.places) is None
     plug(tmp_path, name=name, on=on)
     if own is not None:  # the nearest settings decide
         (Path.cwd() / ".claude").mkdir()
         (Path.cwd() / ".claude" / "settings.local.json").write_text(json.dumps({"enabledPlugins": {name: own}}))
-    assert plugin_here(app) is None
+    assert default_agent().addon(app.places) is None
 
 
 @pytest.mark.parametrize("broken", ["", "[]", "{", '{"plugins": 3}', '{"plugins": {"recollect@recollect": "x"}}'])
 def test_a_list_of_plugins_that_cannot_be_read_is_no_failure(app: App, tmp_path: Path, broken: str):
     plug(tmp_path)
     (tmp_path / "home" / ".claude" / "plugins" / "installed_plugins.json").write_text(broken)
-    found = plugin_here(app)
+    found = default_agent().addon(app.places)
     assert found is None or not found.version
 
 

@@ -20,7 +20,7 @@ from recollect.base import swap
 from recollect.base.clock import FixedClock
 from recollect.base.errors import BadInput, NoProject
 from recollect.base.text import storable
-from recollect.integrations import rule_copies, text_section
+from recollect.integrations import rule_copies
 from recollect.jobs.job_table import Memo
 from recollect.model.memory import Lane, RuleType, Status
 from recollect.model.plan import Create, Plan
@@ -277,11 +277,7 @@ def test_stored_words_can_neither_end_the_section_nor_run_anything(app: App, mem
     index, text = (memory / "MEMORY.md").read_text(), (folder("preferences") / "SKILL.md").read_text()
     assert index.count("<!-- recollect end -->") == 1
     assert not any(bad in index + text for bad in ("<system-reminder>", "\u202e", " @~", "!`"))
-    assert (
-        len(text_section.split_off(index, lambda line: "](recollect-" in line).entries)
-        == len(skill("preferences"))
-        == 1
-    )
+    assert index.count("](recollect-") == len(skill("preferences")) == 1
 
 
 def test_any_text_is_written_and_taken_away_again(app: App, lived_in: Path, monkeypatch: pytest.MonkeyPatch):

@@ -11,7 +11,9 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from recollect import __version__
 from recollect.agents import DEFAULT_HOST, Addon, Level, agent, callers, default_agent
@@ -19,23 +21,53 @@ from recollect.app.core import App
 from recollect.base.errors import NoProject, RecollectError
 from recollect.base.settings import environment
 from recollect.base.text import clip, counted, one_line
-from recollect.integrations import agent_pieces, piece_installer
+from recollect.integrations import agent_pieces, piece_installer, settings_text
 from recollect.integrations.piece_installer import Change
 from recollect.integrations.pieces import Entries, Piece, Receipts
 from recollect.model.result import Check, Mark
 from recollect.wire import client, frame, place, stub
 
 _SHELL = "/bin/sh"
+_REPAIR = "recollect install"
 _MAX_SHOWN_CHARS = 120
 _ANSWER_S = 2.0
-_ONE_IN = 20  # a late hook as rare as this is no complaint
+_ONE_IN = 20  # a late hook as rare as this is no complaint: every machine is busy now and then
 _SERVER_S = 30  # it ends with its input, and loads the SDK first
 _PLUGIN_S = 60
 
 
 def checks(app: App) -> Iterator[Check]:
-    receipts = Receipts(app)
     calling, offering = list[Piece](), list[Piece]()
+    yield from _installed(app, calling, offering)
+    if addon := default_agent().addon(app.places):
+        yield from _addon_checks(addon, is_alone=not calling)
+    elif not calling:
+        yield Check("hooks", Mark.WARN, "no agent calls Recollect here", _REPAIR)
+        return
+    home = str(app.home.root)
+    script, can_run = stub.script_path(home), os.access(stub.script_path(home), os.X_OK)
+    if not can_run:
+        yield Check("hook script", Mark.BAD, f"{script} is missing or cannot be run", _REPAIR)
+    elif stub.is_current(home, sys.executable):
+        yield Check("hook script", Mark.GOOD, script)
+    else:
+        detail = f"{script} is of another version of Recollect, or of another Python"
+        yield Check("hook script", Mark.WARN, detail, _REPAIR)
+    if can_run:
+        yield from _run_hooks(calling)
+        yield _daemon(home)
+    if calling and not offering:
+        yield Check("tools", Mark.WARN, "no agent is offered the tools here", _REPAIR)
+    elif calling and (wrong := _server_problem(stub.server_path(home))):
+        yield Check("tools", Mark.BAD, f"the server {wrong}", _install(offering[0]))
+    elif calling:
+        paths = ", ".join(str(one.path) for one in offering)
+        yield Check("tools", Mark.GOOD, f"the server answers; offered in {paths}")
+
+
+def _installed(app: App, calling: list[Piece], offering: list[Piece]) -> Iterator[Check]:
+    """What is in the agents' settings; adds the pieces that are there to the two lists."""
+    receipts = Receipts(app)
     for piece in _calling_pieces(app):
         is_server = piece.kind == agent_pieces.SERVER
         name = "tools" if is_server else _name(piece)
@@ -51,30 +83,20 @@ def checks(app: App) -> Iterator[Check]:
             yield Check(name, Mark.WARN, f"{piece.path} is of another version of Recollect", _install(piece))
         elif change is Change.SAME and not is_server:
             yield Check(name, Mark.GOOD, f"{piece.what} in {piece.path}")
-    for piece in calling:
-        yield from _obstacles(app, piece)
-    addon = agent_pieces.plugin_here(app)
-    if addon:
-        yield from _addon_checks(addon, is_alone=not calling)
-    elif not calling:
-        yield Check("hooks", Mark.WARN, "no agent calls Recollect here", "recollect install")
-        return
-    script = _script(app)
-    yield script
-    if script.mark is not Mark.BAD:
-        yield from _run_hooks(calling)
-        yield _daemon(app)
-    if calling:
-        yield _server(app, offering)
+    for piece in calling:  # why an agent does not call us although it is told to
+        served = agent(piece.host)
+        settings = settings_text.load(piece.form, piece.look().text) if isinstance(piece, Entries) else {}
+        if served.OFF_SWITCH and settings.get(served.OFF_SWITCH) is True:
+            yield Check("hooks", Mark.WARN, f"switched off in {piece.path}", f"remove {served.OFF_SWITCH} there")
+        if unapproved := served.unapproved(Level(piece.level), app.places):
+            yield Check(_name(piece), Mark.WARN, unapproved)
 
 
 def _calling_pieces(app: App) -> Iterator[Piece]:
     for host in callers():
         for level in agent(host).LEVELS:
-            try:
+            with suppress(NoProject):
                 yield from (one for one in agent_pieces.pieces(app, host, level) if one.kind in agent_pieces.CALLING)
-            except NoProject:
-                continue
 
 
 def _install(piece: Piece) -> str:
@@ -83,18 +105,6 @@ def _install(piece: Piece) -> str:
 
 def _name(piece: Piece) -> str:
     return f"{agent(piece.host).TITLE} ({piece.level})"
-
-
-# What is installed
-
-
-def _obstacles(app: App, piece: Piece) -> Iterator[Check]:
-    """Why an agent does not call us although it is told to."""
-    served = agent(piece.host)
-    if isinstance(piece, Entries) and served.OFF_SWITCH and piece.load(piece.look()).get(served.OFF_SWITCH) is True:
-        yield Check("hooks", Mark.WARN, f"switched off in {piece.path}", f"remove {served.OFF_SWITCH} there")
-    if unapproved := served.unapproved(Level(piece.level), app.places):
-        yield Check(_name(piece), Mark.WARN, unapproved)
 
 
 def _addon_checks(one: Addon, *, is_alone: bool) -> Iterator[Check]:
@@ -112,17 +122,6 @@ def _addon_checks(one: Addon, *, is_alone: bool) -> Iterator[Check]:
         yield Check("plugin runs", Mark.BAD if problem else Mark.GOOD, problem or "its hook and its server answer")
 
 
-def _script(app: App) -> Check:
-    home, repair = str(app.home.root), "recollect install"
-    path = stub.script_path(home)
-    if not os.access(path, os.X_OK):
-        return Check("hook script", Mark.BAD, f"{path} is missing or cannot be run", repair)
-    if not stub.is_current(home, sys.executable):
-        detail = f"{path} is of another version of Recollect, or of another Python"
-        return Check("hook script", Mark.WARN, detail, repair)
-    return Check("hook script", Mark.GOOD, path)
-
-
 # What runs
 
 
@@ -132,23 +131,13 @@ def _run_hooks(calling: Sequence[Piece]) -> Iterator[Check]:
         if isinstance(piece, Entries):
             event, (group,) = next(iter(piece.tree["hooks"].items()))
             problem = _hook_problem(group["hooks"][0]["command"], event, agent(piece.host).TIMEOUT_S)
-            if problem:
-                yield Check("hook runs", Mark.BAD, f"{event} {problem}", _install(piece))
-            else:
-                yield Check("hook runs", Mark.GOOD, f"{event} ran and ended well")
+            mark, repair = (Mark.BAD, _install(piece)) if problem else (Mark.GOOD, "")
+            yield Check("hook runs", mark, f"{event} {problem or 'ran and ended well'}", repair)
 
 
-def _server(app: App, offering: Sequence[Piece]) -> Check:
-    if not offering:
-        return Check("tools", Mark.WARN, "no agent is offered the tools here", "recollect install")
-    if wrong := _server_problem(agent_pieces.server_command(app)):
-        return Check("tools", Mark.BAD, f"the server {wrong}", _install(offering[0]))
-    return Check("tools", Mark.GOOD, f"the server answers; offered in {', '.join(str(one.path) for one in offering)}")
-
-
-def _daemon(app: App) -> Check:
+def _daemon(home: str) -> Check:
     """Checked last, because the hooks that just ran have started one."""
-    at = place.find_place(str(app.home.root), environment())
+    at = place.find_place(home, environment())
     slow = client.explain_starts(at)
     try:
         kind, body = client.ask(at, {"op": "status"}, b"", _ANSWER_S)
@@ -159,22 +148,15 @@ def _daemon(app: App) -> Check:
         return Check("daemon", Mark.WARN, f"answers with {kind}", "recollect daemon stop")
     if slow:
         return Check("daemon", Mark.WARN, f"answers, but {slow}", "recollect logs")
-    return _late_answers(json.loads(body)) or Check("daemon", Mark.GOOD, "answers")
-
-
-def _late_answers(status: Mapping[str, object]) -> Check | None:
-    """None where nearly all hooks were answered in time: every machine is busy now and then."""
-    counts = {name: value for name, value in status.items() if isinstance(value, int)}
-    late, unanswered, lost = (counts.get(name, 0) for name in ("late", "unanswered", "lost"))
-    missed, total = late + unanswered, counts.get("answered", 0) + late + unanswered
+    status = json.loads(body)
+    missed, lost = status.get("late", 0) + status.get("unanswered", 0), status.get("lost", 0)
+    total, because = missed + status.get("answered", 0), Counter[str](status.get("late_because"))
     if lost:
         detail = f"{counted(lost, 'event')} lost: no transcript holds them"
         return Check("daemon", Mark.WARN, detail, "look at the disk and the log: recollect logs")
-    if missed * _ONE_IN < total or not missed:
-        return None
-    because = status.get("late_because")
-    reasons = sorted(because.items(), key=lambda one: -one[1]) if isinstance(because, dict) else []
-    why = reasons[0][0] if reasons else "no daemon was running when they came"
+    if not missed or missed * _ONE_IN < total:
+        return Check("daemon", Mark.GOOD, "answers")
+    why = max(because, key=because.__getitem__, default="no daemon was running when they came")
     late_hooks = f"{missed:,} of {total:,} hooks were not answered in time: {why}."
     detail = f"{late_hooks} Nothing was lost: the events are in the transcript."
     return Check("daemon", Mark.WARN, detail, "if it goes on: recollect daemon stop, then recollect daemon start")

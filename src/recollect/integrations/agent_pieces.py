@@ -10,12 +10,12 @@ import os
 import shutil
 import sys
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
-from recollect.agents import DEFAULT_HOST, Ability, Addon, Hook, Level, agent, callers, default_agent
+from recollect.agents import DEFAULT_HOST, Ability, Level, agent, callers
 from recollect.app.core import App
 from recollect.base.errors import BadInput, RecollectError
 from recollect.base.settings import environment
@@ -36,38 +36,40 @@ _SPINNER = "Recalling memories..."
 def pieces(app: App, host: str, level: Level) -> list[Piece]:
     """The agent's pieces, in the order they are added. NoProject if the level needs a project and there is none."""
     check_level(host, level)
-    at, served, is_shared = app.places, agent(host), level is Level.PROJECT
+    at, served, root = app.places, agent(host), str(app.home.root)
     ours: dict[str, Any] = {"host": host, "level": level}
-    in_tree = (
-        {**ours, "root": None, "mode": 0o600} if level is Level.USER else {**ours, "root": at.project, "mode": 0o644}
-    )
+    in_tree = {**ours, "root": at.project, "mode": 0o644} if level is not Level.USER else ours
     found: list[Piece] = []
     if Ability.HOOKS in served.ABILITIES:
-        tree = {"hooks": {event: [{"hooks": [hook]}] for event, hook in _wanted_hooks(app, host)}}
+        # Quoted like this in every version: our hooks are known by how their command begins.
+        script = "'" + stub.script_path(root).replace("'", "'\\''") + "'"
+        tree = {"hooks": {event: [{"hooks": [hook]}] for event, hook in _wanted_hooks(app, host, script)}}
         found.append(
             Entries(
                 kind=HOOKS, path=served.settings_path(level, at), what=counted(len(tree["hooks"]), "hook"),
-                form=served.SETTINGS_FORM, tree=tree, find=partial(_find_hooks, _quoted_script(app) + " "), **in_tree,
+                form=served.SETTINGS_FORM, tree=tree, find=partial(_find_hooks, f"{script} "), **in_tree,
             )
         )  # fmt: skip
     if Ability.PLUGIN in served.ABILITIES:
         path, text = served.plugin(level, at, app.home.root)
         found.append(OwnFile(kind=PLUGIN, path=path, what="a plugin that calls Recollect", text=text, **in_tree))
     if Ability.SERVER in served.ABILITIES:
-        place, command = served.server_place(level, at), server_command(app)
+        place, command = served.server_place(level, at), stub.server_path(root)
         way = (*place.keys, SERVER_NAME)
         entry: Tree = reduce(lambda inner, key: {key: inner}, reversed(way), served.server_json(command))
+
+        def find_server(settings: Mapping[str, Any]) -> list[KeyPath]:
+            return [way] if value_at(settings, (*way, "command")) in (command, [command]) else []
+
         found.append(
             Entries(
                 kind=SERVER, path=place.path, what=f"the MCP server {SERVER_NAME!r}", form=place.form, tree=entry,
-                find=partial(_find_server, way, command), name=way, **(in_tree if is_shared else ours),
+                find=find_server, name=way, **(in_tree if level is Level.PROJECT else ours),
             )
         )  # fmt: skip
     if Ability.TEACHING in served.ABILITIES and (skill := served.skill(level, at)):
-        path, text = skill
-        found.append(
-            OwnFile(kind=SKILL, path=path, what="a skill that explains the memory tools", text=text, **in_tree)
-        )
+        what = "a skill that explains the memory tools"
+        found.append(OwnFile(kind=SKILL, path=skill[0], what=what, text=skill[1], **in_tree))
     return found
 
 
@@ -79,32 +81,19 @@ def check_level(host: str, level: Level) -> None:
         )
 
 
-# Hooks
-
-
-def _wanted_hooks(app: App, host: str) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Each event that this agent can report, with its hook."""
-    served = agent(host)
-    waits = app.settings.switch("MEMORY_LLM") and app.settings.text("MEMORY_RECALL_SCHEME") != "off"
-    wait_s = app.settings.count("MEMORY_RECALL_SECONDS") if waits else 0
+def _wanted_hooks(app: App, host: str, script: str) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Each event that this agent can report, with its hook. The command is a constant text: no part of it is made from
+    what an event holds. Whatever happens to the script, the agent goes on, and the shell does not complain about it."""
+    served, settings = agent(host), app.settings
+    waits = settings.switch("MEMORY_LLM") and settings.text("MEMORY_RECALL_SCHEME") != "off"
+    wait_s = settings.count("MEMORY_RECALL_SECONDS") if waits else 0
     for hook in served.hooks(app.places):
-        patience_s = wait_s if hook.is_prompt else 0
-        if patience_s:
-            hook = hook._replace(timeout_s=patience_s + hook.timeout_s, spinner=_SPINNER)
-        yield hook.event, served.hook_json(_hook_command(app, host, hook, patience_s), hook)
-
-
-def _hook_command(app: App, host: str, hook: Hook, patience_s: int) -> str:
-    """A constant text: no part of it is made from what an event holds. Whatever happens to the script, the agent goes
-    on, and the shell does not complain about it."""
-    words = [_quoted_script(app), *([] if host == DEFAULT_HOST else [host]), hook.event]
-    words += ["--deadline-ms", str(hook.deadline_ms)] if hook.deadline_ms else []
-    words += ["--patience-ms", str(patience_s * 1_000)] if patience_s else []
-    return f"{' '.join(words)} 2>/dev/null || :"
-
-
-def _quoted_script(app: App) -> str:
-    return "'" + stub.script_path(str(app.home.root)).replace("'", "'\\''") + "'"
+        words = [script, *([] if host == DEFAULT_HOST else [host]), hook.event]
+        words += ["--deadline-ms", str(hook.deadline_ms)] if hook.deadline_ms else []
+        if hook.is_prompt and wait_s:
+            hook = hook._replace(timeout_s=wait_s + hook.timeout_s, spinner=_SPINNER)
+            words += ["--patience-ms", str(wait_s * 1_000)]
+        yield hook.event, served.hook_json(f"{' '.join(words)} 2>/dev/null || :", hook)
 
 
 def _find_hooks(prefix: str, settings: Mapping[str, Any]) -> list[KeyPath]:
@@ -121,20 +110,6 @@ def _find_hooks(prefix: str, settings: Mapping[str, Any]) -> list[KeyPath]:
     return found
 
 
-# The MCP server
-
-
-def server_command(app: App) -> str:
-    return stub.server_path(str(app.home.root))
-
-
-def _find_server(way: KeyPath, command: str, settings: Mapping[str, Any]) -> list[KeyPath]:
-    return [way] if value_at(settings, (*way, "command")) in (command, [command]) else []
-
-
-# The short command
-
-
 def short_command(receipts: Receipts) -> OwnFile | None:
     """`ai` beside `recollect`, unless that name means something to this person already."""
     path = environment().get("PATH", os.defpath)
@@ -148,9 +123,6 @@ def short_command(receipts: Receipts) -> OwnFile | None:
 def short_command_at(path: Path) -> OwnFile:
     text = '#!/bin/sh\nexec "${0%/*}/recollect" "$@"'
     return OwnFile(kind=COMMAND, path=path, what="a short name for `recollect`", text=text, mode=0o755)
-
-
-# Which agents
 
 
 def agents_here(app: App) -> tuple[str, ...]:
@@ -173,15 +145,7 @@ def calls_us(app: App, host: str, level: Level, kinds: Collection[str] = CALLING
     return False
 
 
-def plugin_here(app: App) -> Addon | None:
-    """Our plugin in the agent that manages plugins itself, where it is switched on. Nothing here changes it."""
-    return default_agent().addon(app.places)
-
-
 def is_second_server(folder: Path) -> bool:
     """For a server that a plugin started: whether the agent's own settings start one too."""
-    app = App.open(folder, actor="agent")
-    try:
+    with closing(App.open(folder, actor="agent")) as app:
         return any(calls_us(app, DEFAULT_HOST, level, (SERVER,)) for level in Level)
-    finally:
-        app.close()

@@ -26,6 +26,7 @@ from recollect.base import swap
 from recollect.base.errors import BadInput, Conflict
 from recollect.base.swap import FileSnapshot
 from recollect.integrations.pieces import Edit, Entries, LeftAlone, Piece, Receipts
+from recollect.integrations.settings_text import NotPlain
 from recollect.wire import lockfile
 
 _TRIES = 5  # others write these files too, but not all the time
@@ -65,13 +66,8 @@ class Work:
     def changed(self) -> bool:
         return any(one.is_change for one in self.outcomes)
 
-    def install(self, piece: Piece) -> PieceResult:
-        return self._change(piece, wanted=True)
-
-    def uninstall(self, piece: Piece) -> PieceResult:
-        return self._change(piece, wanted=False)
-
-    def _change(self, piece: Piece, *, wanted: bool) -> PieceResult:
+    def change(self, piece: Piece, *, wanted: bool) -> PieceResult:
+        """Adds or renews it, or takes it away."""
         outcome = PieceResult(piece, Change.LEFT, f"{piece.path} {UNSETTLED}")
         for _ in range(_TRIES):
             try:
@@ -89,23 +85,26 @@ class Work:
     def _attempt(self, piece: Piece, *, wanted: bool) -> PieceResult:
         change, found, edit = _plan(piece, self.receipts, wanted=wanted)
         outcome = PieceResult(piece, change)
+        if self.app.dry_run and outcome.is_change and isinstance(piece, Entries):
+            before, after = found.text.splitlines(), (edit.content or b"").decode("utf-8").splitlines()
+            names = str(found.path), f"{found.path} (after)"
+            outcome = outcome._replace(diff="\n".join(difflib.unified_diff(before, after, *names, lineterm="", n=2)))
         if self.app.dry_run:
-            is_shown = outcome.is_change and isinstance(piece, Entries)
-            return outcome._replace(diff=_diff(found, edit)) if is_shown else outcome
-        key, before = piece.receipt.key, dict(self.receipts.pieces)
+            return outcome
+        key, kept = piece.receipt.key, dict(self.receipts.pieces)
         try:
             if wanted and edit.receipt is not None:
                 self.receipts.pieces[key] = edit.receipt
+            if outcome.is_change and wanted:
+                self._make_folders(found.target.parent, piece)
             if outcome.is_change:
-                if wanted:
-                    self._make_folders(found.target.parent, piece)
                 self.receipts.save()
                 if edit.content is None:
                     swap.remove(found)
                 else:
                     swap.replace(found, edit.content, new_mode=piece.mode)
         except BaseException:
-            self.receipts.pieces = before
+            self.receipts.pieces = kept
             raise
         if not wanted:
             self.receipts.pieces.pop(key, None)
@@ -123,15 +122,6 @@ class Work:
                 raise BadInput(f"{one} cannot be created: {error.strerror}.") from error
             self.receipts.made.append(str(one))
 
-    def finish(self) -> None:
-        """Removes the folders that were made for us and are empty."""
-        for path in sorted(self.receipts.made, key=len, reverse=True):
-            with suppress(OSError):
-                os.rmdir(path)
-            if not os.path.lexists(path):
-                self.receipts.made.remove(path)
-        self.receipts.save()
-
 
 def preview(piece: Piece, receipts: Receipts) -> PieceResult:
     """What adding it would do: SAME where it is there and current, RENEWED where it is outdated."""
@@ -143,16 +133,13 @@ def preview(piece: Piece, receipts: Receipts) -> PieceResult:
 
 def _plan(piece: Piece, receipts: Receipts, *, wanted: bool) -> tuple[Change, FileSnapshot, Edit]:
     found = piece.look()
-    edit = piece.edit(found, receipts.pieces.get(piece.receipt.key), wanted=wanted)
+    try:
+        edit = piece.edit(found, receipts.pieces.get(piece.receipt.key), wanted=wanted)
+    except NotPlain as problem:
+        raise LeftAlone(f"{piece.path}, {problem}") from None
     if edit.content == found.content:
         return Change.SAME if wanted else Change.ABSENT, found, edit
     return Change.REMOVED if not wanted else Change.RENEWED if edit.was_there else Change.ADDED, found, edit
-
-
-def _diff(found: FileSnapshot, edit: Edit) -> str:
-    """The change as `diff -u` would show it."""
-    before, after = found.text.splitlines(), (edit.content or b"").decode("utf-8").splitlines()
-    return "\n".join(difflib.unified_diff(before, after, str(found.path), f"{found.path} (after)", lineterm="", n=2))
 
 
 @contextmanager
@@ -161,24 +148,23 @@ def changes(app: App) -> Iterator[Work]:
     if app.dry_run or not app.home.root.is_dir():
         yield Work(app, Receipts(app))
         return
-    path = app.home.root / "installed.lock"
-    lock = _lock(path)
-    try:
-        work = Work(app, Receipts(app))
-        try:
-            yield work
-        finally:
-            work.finish()
-            if not work.receipts.path.exists():
-                path.unlink(missing_ok=True)
-    finally:
-        lockfile.release(lock)
-
-
-def _lock(path: Path) -> int:
-    until_s = time.monotonic() + _LOCK_WAIT_S
-    while (fd := lockfile.acquire(str(path))) is None:
+    path, until_s = app.home.root / "installed.lock", time.monotonic() + _LOCK_WAIT_S
+    while (lock := lockfile.acquire(str(path))) is None:
         if time.monotonic() > until_s:
             raise Conflict("Another Recollect is changing the same files.", hint="Nothing was written. Try again.")
         time.sleep(0.02)
-    return fd
+    try:
+        receipts = Receipts(app)
+        try:
+            yield Work(app, receipts)
+        finally:
+            for made in sorted(receipts.made, key=len, reverse=True):  # folders for us that are empty now
+                with suppress(OSError):
+                    os.rmdir(made)
+                if not os.path.lexists(made):
+                    receipts.made.remove(made)
+            receipts.save()
+            if not receipts.path.exists():
+                path.unlink(missing_ok=True)
+    finally:
+        lockfile.release(lock)

@@ -23,11 +23,14 @@ from recollect.base import swap
 from recollect.base.errors import BadInput
 from recollect.base.files import read_limited, write_private
 from recollect.base.swap import FileSnapshot, digest
-from recollect.integrations import settings_text, text_section
-from recollect.integrations.settings_text import Insertion, KeyPath, NotPlain, Tree, value_at
+from recollect.integrations import settings_text
+from recollect.integrations.settings_text import Insertion, KeyPath, Tree, value_at
 
 _MAX_RECEIPT_BYTES = 2_000_000
 _NOT_PLAIN_FILE = "is a link, or not a plain file"
+_HEAD = "## Rules that Recollect keeps"
+_BEGIN, _JOINED = "<!-- recollect begin -->", "<!-- recollect begin, joined -->"
+_END = "<!-- recollect end -->"
 
 
 class Receipt(NamedTuple):
@@ -124,7 +127,7 @@ class Piece:
         return swap.read_snapshot(self.path)
 
     def edit(self, found: FileSnapshot, receipt: Receipt | None, *, wanted: bool) -> Edit:
-        """`receipt`: of the last time that it was added."""
+        """`receipt`: of the last time that it was added. LeftAlone or NotPlain where it is not ours to change."""
         raise NotImplementedError
 
 
@@ -140,42 +143,27 @@ class Entries(Piece):
     def look(self) -> FileSnapshot:
         return swap.read_snapshot(self.path, within=self.root)
 
-    def load(self, found: FileSnapshot) -> dict[str, Any]:
-        """LeftAlone where the settings cannot be read."""
-        try:
-            return settings_text.load(self.form, found.text, self.tree)
-        except NotPlain as problem:
-            raise LeftAlone(f"{self.path}, {problem}") from None
-
     def edit(self, found: FileSnapshot, receipt: Receipt | None, *, wanted: bool) -> Edit:
-        settings = self.load(found)
+        settings = settings_text.load(self.form, found.text, self.tree)
         entries = {way: value_at(settings, way) for way in self.find(settings)}
         if wanted and _as_tree(entries) == self.tree:
             return Edit(found.content, True, receipt or self.receipt)
         if wanted and not entries and self.name and value_at(settings, self.name) is not None:
             raise LeftAlone(f"{self.path} has another {self.name[-1]!r}")
-        try:
-            text, existed = self._without_us(found, receipt, entries)
-            if not wanted:
-                return Edit(text.encode("utf-8") if existed else None, bool(entries))
-            inserted = settings_text.insertions(self.form, text, self.tree)
-            shared = _shared(self.tree, settings_text.load(self.form, text))
-        except NotPlain as problem:
-            raise LeftAlone(f"{self.path}, {problem}") from None
-        after = settings_text.insert(text, inserted).encode("utf-8")
-        before = digest(text.encode("utf-8") if existed else None)
-        kept = tuple(dict.fromkeys((*(receipt.kept if receipt else ()), *shared)))
-        made = self.receipt._replace(before=before, after=digest(after), inserted=inserted, kept=kept)
-        return Edit(after, bool(entries), made)
-
-    def _without_us(self, found: FileSnapshot, receipt: Receipt | None, ways: dict[KeyPath, Any]) -> tuple[str, bool]:
-        """And whether there was a file before us."""
+        kept, existed, text = receipt.kept if receipt else (), found.content is not None, None
         if receipt is not None and receipt.after == found.digest:
             text, existed = settings_text.take_back(found.text, receipt.inserted), receipt.before != ""
-            if text is not None and digest(text.encode("utf-8") if existed else None) == receipt.before:
-                return text, existed
-        kept = receipt.kept if receipt else ()
-        return settings_text.without(self.form, found.text, ways, kept), found.content is not None
+        if receipt is None or text is None or digest(text.encode("utf-8") if existed else None) != receipt.before:
+            text, existed = settings_text.without(self.form, found.text, entries, kept), found.content is not None
+        if not wanted:
+            return Edit(text.encode("utf-8") if existed else None, bool(entries))
+        inserted = settings_text.insertions(self.form, text, self.tree)
+        shared = _shared(self.tree, settings_text.load(self.form, text))
+        after = settings_text.insert(text, inserted).encode("utf-8")
+        before = digest(text.encode("utf-8") if existed else None)
+        kept = tuple(dict.fromkeys((*kept, *shared)))
+        made = self.receipt._replace(before=before, after=digest(after), inserted=inserted, kept=kept)
+        return Edit(after, bool(entries), made)
 
 
 def _as_tree(entries: Mapping[KeyPath, Any]) -> dict[str, Any]:
@@ -222,15 +210,42 @@ class Section(Piece):
 
     def edit(self, found: FileSnapshot, receipt: Receipt | None, *, wanted: bool) -> Edit:
         try:
-            parts = text_section.split_off(found.text, self.is_entry)
+            after = put_section(found.text, self.is_entry, self.entries if wanted else lambda _: ())
         except BadInput:
             raise LeftAlone(f"{self.path} is not UTF-8 text") from None
-        except text_section.Broken:
+        except Broken:
             raise LeftAlone(f"{self.path} has only half of our marks") from None
-        after = text_section.put_in(parts, self.entries(parts.own) if wanted else ())
-        if after == found.text:
-            return Edit(found.content, bool(parts.entries))
-        return Edit(after.encode("utf-8") if after else None, bool(parts.entries))
+        return Edit(found.content if after == found.text else after.encode("utf-8") or None)
+
+
+class Broken(ValueError):
+    """The marks are not a pair any more."""
+
+
+def put_section(text: str, is_ours: Callable[[str], bool], entries: Callable[[str], Sequence[str]]) -> str:
+    """A text of others with a section of our own, which holds the entries that are made, given what others wrote; as it
+    was without us where there are none. `is_ours` knows an entry of any version.
+
+    The section stands between two lines that are comments. Where the text before it did not end its last line, we do,
+    and the first of the two says so. What others wrote between the two is moved behind the section."""
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+    marks = [at for at, line in enumerate(lines) if line.rstrip("\r\n") in (_BEGIN, _JOINED, _END)]
+    before, after = text, ""
+    if marks:
+        if len(marks) != 2 or lines[marks[0]].startswith(_END) or not lines[marks[1]].startswith(_END):
+            raise Broken
+        begin, end = marks
+        foreign = [one for one in lines[begin + 1 : end] if one.rstrip("\r\n") != _HEAD and not is_ours(one)]
+        before, after = "".join(lines[:begin]), "".join((*foreign, *lines[end + 1 :]))
+        if lines[begin].startswith(_JOINED) and not after:
+            before = before.removesuffix("\r\n" if lines[begin].endswith("\r\n") else "\n")
+    new = entries(before + after)
+    if not new:
+        return before + after
+    eol = "\r\n" if "\r\n" in before + after else "\n"
+    is_open = bool(before) and not before.endswith("\n")
+    section = eol.join((_JOINED if is_open else _BEGIN, _HEAD, *new, _END))
+    return f"{before}{eol if is_open else ''}{section}{eol}{after}"
 
 
 # Whether a file is still as we wrote it
@@ -243,7 +258,8 @@ def seal(path: Path, text: str) -> str:
     """The text with its checksum: in a comment at the end, or in a field of a JSON object."""
     if path.suffix == ".json":
         fields = json.loads(text)
-        return json.dumps({**fields, _JSON_MARK: _checksum_of(fields)}, indent=2, ensure_ascii=False) + "\n"
+        mark = _checksum(json.dumps(fields, sort_keys=True))
+        return json.dumps({**fields, _JSON_MARK: mark}, indent=2, ensure_ascii=False) + "\n"
     return f"{text}\n{_MARKS[path.suffix].format(_checksum(text))}\n"
 
 
@@ -253,16 +269,10 @@ def is_intact(path: Path, content: bytes) -> bool:
         text = content.decode("utf-8")
         if path.suffix == ".json":
             fields = json.loads(text)
-            mark = fields.pop(_JSON_MARK, "")
-            return bool(mark == _checksum_of(fields))
+            return bool(fields.pop(_JSON_MARK, "") == _checksum(json.dumps(fields, sort_keys=True)))
     except (ValueError, TypeError, RecursionError, AttributeError):
         return False
-    found = re.search(r"\n" + re.escape(_MARKS[path.suffix]).replace(r"\{\}", "([0-9a-f]{16})") + r"\n\Z", text)
-    return found is not None and found[1] == _checksum(text[: found.start()])
-
-
-def _checksum_of(fields: Mapping[str, Any]) -> str:
-    return _checksum(json.dumps(fields, sort_keys=True))
+    return text == seal(path, text[: text.rfind("\n", 0, -1)])
 
 
 def _checksum(text: str) -> str:

@@ -183,13 +183,14 @@ def update(app: App, receipt: Receipt, *, is_on: bool, off: bool = False) -> Sum
         if is_on and (wanted or old.off):  # kept first, so that `uninstall` finds the folder even if writing fails
             kept[old.key] = old = old._replace(at=old.at or app.clock.now().iso(), off=False)
         for path, text in wanted.items():
-            work.install(own_file(path, text))
+            work.change(own_file(path, text), wanted=True)
         for path in _present_files(old):
             if path not in wanted:
-                work.uninstall(own_file(path))
+                work.change(own_file(path), wanted=False)
         if is_memory and (wanted or folder.is_dir()):
             index = folder / keeper.INDEX_FILE
-            work.install(Section(kind="index", path=index, root=base, entries=entries, is_entry=_is_entry))
+            section = Section(kind="index", path=index, root=base, entries=entries, is_entry=_is_entry)
+            work.change(section, wanted=True)
         if not is_on:
             kept.pop(old.key, None)
             kept |= {old.key: old._replace(at="", off=True)} if off else {}

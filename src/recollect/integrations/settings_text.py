@@ -12,7 +12,6 @@ import json
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import accumulate
 from typing import Any, NamedTuple, NoReturn
 
 from recollect.agents import Form
@@ -38,16 +37,13 @@ class Insertion(NamedTuple):
     text: str
 
 
-def value_at(settings: object, way: KeyPath) -> Any:
+def value_at(settings: Any, way: KeyPath) -> Any:
     """None where there is nothing."""
-    for key in way:
-        match settings:
-            case dict() if key in settings:
-                settings = settings[key]
-            case list() if isinstance(key, int) and key < len(settings):
-                settings = settings[key]
-            case _:
-                return None
+    try:
+        for key in way:
+            settings = settings[key]
+    except (LookupError, TypeError):
+        return None
     return settings
 
 
@@ -56,7 +52,7 @@ def load(form: Form, text: str, tree: Tree | None = None) -> dict[str, Any]:
     if form is Form.TOML:
         return _load_toml(text)
     text = _plain(form, text)
-    return _parse(text, _names(tree or {})) if text.strip(_SPACE) else {}
+    return _parse(text, tree or {}) if text.strip(_SPACE) else {}
 
 
 def insertions(form: Form, text: str, tree: Tree) -> tuple[Insertion, ...]:
@@ -66,8 +62,8 @@ def insertions(form: Form, text: str, tree: Tree) -> tuple[Insertion, ...]:
     text = _plain(form, text)
     if not text.strip(_SPACE):
         return (Insertion(len(text), json.dumps(tree, indent=_INDENT, ensure_ascii=False) + "\n"),)
-    _parse(text, _names(tree))
-    root = _root(text)
+    _parse(text, tree)
+    root = _walk(text, _skip(text, 0))
     lead = _space_before(text, root.children[0].start) if root.children else "\n" + _INDENT
     unit = (lead.rpartition("\n")[2] or _INDENT) if "\n" in lead else ""
     return tuple(sorted(_merge(text, root, tree, unit)))
@@ -75,8 +71,9 @@ def insertions(form: Form, text: str, tree: Tree) -> tuple[Insertion, ...]:
 
 def without(form: Form, text: str, ways: Collection[KeyPath], keep: Collection[KeyPath] = ()) -> str:
     """The text without these entries, and without the objects and lists that they leave empty, except those to keep."""
-    found = _toml_cuts(text, ways) if form is Form.TOML else _json_cuts(_plain(form, text), ways, keep) if ways else []
-    for start, end in sorted(found, reverse=True):
+    if form is Form.TOML:
+        return _without_tables(text, ways)
+    for start, end in sorted(_json_cuts(_plain(form, text), ways, keep) if ways else (), reverse=True):
         text = text[:start] + text[end:]
     return text
 
@@ -122,10 +119,6 @@ def _plain(form: Form, text: str) -> str:
     return text
 
 
-def _names(tree: Tree) -> set[str]:
-    return {name for key, inner in tree.items() for name in (key, *(_names(inner) if isinstance(inner, dict) else ()))}
-
-
 # Long numbers stay text: one of ten thousand digits is valid JSON, and none of our business.
 def _int(digits: str) -> int | str:
     return int(digits) if len(digits) < 16 else digits
@@ -134,8 +127,10 @@ def _int(digits: str) -> int | str:
 _DECODER = json.JSONDecoder(parse_int=_int, parse_float=str)
 
 
-def _parse(text: str, names: Collection[str]) -> dict[str, Any]:
-    """NotPlain also where one of the names is written twice in one object."""
+def _parse(text: str, tree: Tree) -> dict[str, Any]:
+    """NotPlain also where a key of the tree is written twice in one object."""
+
+    names = _names(tree)
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = [key for key, _ in pairs]
@@ -160,8 +155,8 @@ def _parse(text: str, names: Collection[str]) -> dict[str, Any]:
     return settings
 
 
-def _root(text: str) -> _Container:
-    return _walk(text, _skip(text, 0))
+def _names(tree: Tree) -> set[str]:
+    return {name for key, inner in tree.items() for name in (key, *(_names(inner) if isinstance(inner, dict) else ()))}
 
 
 def _walk(text: str, start: int) -> _Container:
@@ -212,37 +207,29 @@ def _merge(text: str, container: _Container, new: Any, unit: str) -> Iterator[In
         if text[present[key]] != ("[" if is_list else "{"):
             raise NotPlain(f"{key!r} is not {'a list' if is_list else 'an object'}", _line(text, present[key]))
         yield from _merge(text, _walk(text, present[key]), value, unit)
-    if missing:
-        yield _append(text, container, missing, unit)
-
-
-def _append(text: str, container: _Container, new: Sequence[tuple[str, object]], unit: str) -> Insertion:
-    """Members after the last one, indented as it is."""
+    if not missing:
+        return
+    # After the last member, indented as it is.
     newline = "\r\n" if "\r\n" in text else "\n"
     line = text[text.rfind("\n", 0, container.open) + 1 : container.open]
     outer = line[: len(line) - len(line.lstrip(" \t"))]
     last = container.children[-1] if container.children else None
     lead = _space_before(text, last.start) if last else f"\n{outer}{unit}" if unit else ""
-    indent = lead.rpartition("\n")[2]
-    has_lines = "\n" in lead
-    comma = f",{newline}{indent}" if has_lines else ", "
-
-    def written(key: str, value: object) -> str:
-        said = json.dumps(value, indent=unit or _INDENT if has_lines else None, ensure_ascii=False)
-        return (f"{json.dumps(key)}: " if key else "") + said.replace("\n", newline + indent)
-
-    body = comma.join(written(key, value) for key, value in new)
-    if last:
-        return Insertion(last.end, comma + body)
-    if not has_lines:
-        return Insertion(container.open + 1, body)
-    closing = "" if "\n" in text[container.open : container.close] else newline + outer
-    return Insertion(container.open + 1, f"{newline}{indent}{body}{closing}")
+    _, line_end, indent = lead.rpartition("\n")  # empty in a text without lines
+    comma, depth = (",\n", unit or _INDENT) if line_end else (", ", None)
+    values = [
+        (f"{json.dumps(key)}: " if key else "", json.dumps(one, indent=depth, ensure_ascii=False))
+        for key, one in missing
+    ]
+    body = (comma if last else line_end) + comma.join(map("".join, values))
+    is_closed = last or not line_end or "\n" in text[container.open : container.close]
+    added = body.replace("\n", newline + indent) + ("" if is_closed else newline + outer)
+    yield Insertion(last.end if last else container.open + 1, added)
 
 
 def _json_cuts(text: str, ways: Collection[KeyPath], keep: Collection[KeyPath]) -> Iterator[tuple[int, int]]:
     def at(way: KeyPath) -> _Container:
-        found = _root(text)
+        found = _walk(text, _skip(text, 0))
         for key in way:
             found = _walk(text, next(child.value for child in found.children if child.key == key))
         return found
@@ -254,23 +241,17 @@ def _json_cuts(text: str, ways: Collection[KeyPath], keep: Collection[KeyPath]) 
             gone.add(up)
             up = up[:-1]
     for parent in {way[:-1] for way in gone} - gone:
-        yield from _ranges(at(parent), [key for *above, key in gone if tuple(above) == parent])
-
-
-def _ranges(container: _Container, doomed: Collection[str | int]) -> Iterator[tuple[int, int]]:
-    """What to cut so that these children go, each with one comma."""
-    children = container.children
-    if len(doomed) == len(children):
-        yield container.open + 1, container.close
-        return
-    kept_before = False
-    for index, child in enumerate(children):
-        if child.key not in doomed:
-            kept_before = True
-        elif kept_before:
-            yield children[index - 1].end, child.end
-        else:
-            yield child.start, children[index + 1].start
+        opened, close, children = at(parent)
+        kept = [index for index, child in enumerate(children) if (*parent, child.key) not in gone]
+        if not kept:
+            yield opened + 1, close
+            continue
+        for index in set(range(len(children))) - set(kept):  # each with one comma
+            is_first = index < kept[0]
+            yield (
+                children[index].start if is_first else children[index - 1].end,
+                children[index + 1].start if is_first else children[index].end,
+            )
 
 
 # TOML: the tree is one table, which is added at the end. After every change the text is read again, and refused if
@@ -301,30 +282,25 @@ def _toml_insertions(text: str, tree: Tree) -> tuple[Insertion, ...]:
     return (new,)
 
 
-def _toml_cuts(text: str, ways: Collection[KeyPath]) -> list[tuple[int, int]]:
-    """The lines of our tables and of the tables below them."""
-    heads = [_toml_name(way) for way in ways]
-    lines = text.splitlines(keepends=True)
-    gone: list[int] = []
-    is_ours = False
-    for at, line in enumerate(lines):
+def _without_tables(text: str, ways: Collection[KeyPath]) -> str:
+    """Without the lines of our tables and of the tables below them."""
+    heads, is_ours, kept = tuple(f"{_toml_name(way)}." for way in ways), False, list[str]()
+    for line in text.splitlines(keepends=True):
         if line.lstrip().startswith("["):
-            name = line.strip()[1:].partition("]")[0]
-            was_ours, is_ours = is_ours, any(f"{name}.".startswith(f"{head}.") for head in heads)
-            if is_ours and not was_ours and at and not lines[at - 1].strip():
-                gone.append(at - 1)  # the blank line that was added with it
+            was_ours, is_ours = is_ours, f"{line.strip()[1:].partition(']')[0]}.".startswith(heads)
+            if is_ours and not was_ours and kept and not kept[-1].strip():
+                kept.pop()  # the blank line that was added with it
         # A comment between two tables more likely belongs to the next one.
-        if is_ours and line.strip() and not line.lstrip().startswith("#"):
-            gone.append(at)
-    before, after = _load_toml(text), _load_toml("".join(line for at, line in enumerate(lines) if at not in gone))
+        if not is_ours or not line.strip() or line.lstrip().startswith("#"):
+            kept.append(line)
+    before, after = _load_toml(text), _load_toml("".join(kept))
     for way in ways:
         if value_at(after, way) is not None:
             raise NotPlain(f"{_toml_name(way)} is not written as a table of its own")
         value_at(before, way[:-1]).pop(way[-1])
     if _without_empty(before) != _without_empty(after):
         raise NotPlain("other tables depend on ours")
-    ends = list(accumulate(map(len, lines)))
-    return [(ends[at] - len(lines[at]), ends[at]) for at in gone]
+    return "".join(kept)
 
 
 def _without_empty(tables: Mapping[str, Any]) -> dict[str, Any]:

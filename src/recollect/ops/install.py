@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
-from recollect.agents import DEFAULT_HOST, Level, callers
+from recollect.agents import DEFAULT_HOST, Level, callers, default_agent
 from recollect.agents import agent as agent_of
 from recollect.app.core import App
 from recollect.base.errors import BadInput, Conflict
@@ -54,7 +54,7 @@ def install(
             stub.write_hook(str(app.home.root), sys.executable)
         command = agent_pieces.short_command(work.receipts)
         for piece in (*pieces, *([command] if command else [])):
-            _require(work.install(piece))
+            _require(work.change(piece, wanted=True))
     if app.dry_run:
         return _plan(work, [] if has_scripts else [("add", f"{app.home.root}/bin/", "the scripts that agents call")])
     if work.changed:
@@ -76,7 +76,7 @@ def uninstall(
         for host in chosen:
             # Of two pieces in one file the later one goes first, so that each finds the file as it left it.
             for piece in reversed(agent_pieces.pieces(app, host, level)):
-                taken = work.uninstall(piece)
+                taken = work.change(piece, wanted=False)
                 if piece.kind == HOOKS:
                     _require(taken)
             for folder in () if app.dry_run else agent_of(host).answer_folders(app.places):
@@ -86,10 +86,10 @@ def uninstall(
         for command in (Path(one.path) for one in work.receipts.of(COMMAND) if not still):
             if command.is_symlink() and os.readlink(command) == "recollect" and not app.dry_run:
                 command.unlink()  # as older versions made it
-            work.uninstall(agent_pieces.short_command_at(command))
+            work.change(agent_pieces.short_command_at(command), wanted=False)
     if app.dry_run:
         return _plan(work, [])
-    plugin = agent_pieces.plugin_here(app)
+    plugin = default_agent().addon(app.places)
     if still:
         return _summary(work, [f"Still called from {', '.join(still)}."])
     if plugin:
@@ -188,7 +188,7 @@ def _plan(work: Work, rows: list[tuple[str, str, str]]) -> Summary:
 def _next_steps(work: Work, level: Level, chosen: tuple[str, ...], *, is_named: bool) -> Iterator[str]:
     app = work.app
     yield from filter(None, (agent_of(host).unapproved(level, app.places) for host in chosen))
-    plugin = agent_pieces.plugin_here(app)
+    plugin = default_agent().addon(app.places)
     if plugin and DEFAULT_HOST in chosen:
         yield f"The plugin {plugin.name} calls too; an event is answered once."
     yield "Takes effect in new sessions; running ones are unchanged."

@@ -19,7 +19,7 @@ from recollect.base.errors import BadImport, BadInput, NotFound, StoreReadOnly
 from recollect.base.files import create_new
 from recollect.base.ids import is_id
 from recollect.base.text import clip, counted, storable
-from recollect.integrations import text_section
+from recollect.integrations.pieces import Broken, put_section
 from recollect.model.codec import Json, canonical, decode, decode_memory, encode
 from recollect.model.memory import Bridge, Lane, Message
 from recollect.model.plan import Alias, Create, Link, Plan
@@ -76,11 +76,10 @@ def _export_rules(app: App, file: Path) -> Summary:
     rules = [rule for _, rule in rules_in_force(app).values()]
     found = swap.read_snapshot(file)
     try:
-        parts = text_section.split_off(found.text, markdown.is_rule_line)
-    except text_section.Broken:
+        text = put_section(found.text, markdown.is_rule_line, lambda _: markdown.rule_lines(rules)).encode()
+    except Broken:
         hint = "Remove the line with `recollect begin` or `end`."
         raise BadInput(f"{file} has only one of our two marks.", hint=hint) from None
-    text = text_section.put_in(parts, markdown.rule_lines(rules)).encode()
     is_new = text != (found.content or b"")
     if is_new and not app.dry_run:
         swap.replace(found, text, new_mode=0o644)
