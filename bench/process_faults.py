@@ -23,9 +23,8 @@ from bench.fault import Arrange, Call, Unable, plain, prompt
 from bench.house import PROMPT, House, payload
 from recollect.base.clock import SystemClock
 from recollect.base.moment import Moment
-from recollect.lifecycle import timing as heart
 from recollect.model.codec import encode
-from recollect.model.session import Pointer, Session, StateRecord
+from recollect.model.session import Heartbeat, Pointer, Session, StateRecord
 from recollect.store import SqliteStore, Tuning
 from recollect.wire import frame, pointer, stub
 from recollect.wire.place import make_private
@@ -51,7 +50,7 @@ def jumped(days: float) -> Arrange:
 
 
 def _date_store(house: House, at: Moment) -> None:
-    beat = encode(replace(heart.new_heartbeat(at), beat=7, last_interaction_beat=7))
+    beat = encode(replace(Heartbeat.begin(at), beat=7, last_interaction_beat=7))
     store = SqliteStore(house.store, Tuning())
     try:
         store.put(StateRecord("heartbeat", json.dumps(beat)))

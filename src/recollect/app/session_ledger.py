@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from recollect.app.core import App
 from recollect.app.states import HEARTBEAT, SESSIONS, write_project_view
 from recollect.base.moment import Moment
-from recollect.lifecycle import strength, timing
+from recollect.lifecycle import strength
 from recollect.model.codec import encode
 from recollect.model.memory import Kind, Status
 from recollect.model.query import Query
@@ -142,13 +142,13 @@ def heartbeat(app: App) -> Summary:
 
 
 def current_heartbeat(app: App) -> Heartbeat:
-    return load_heartbeat(app) or timing.new_heartbeat(app.clock.now())
+    return load_heartbeat(app) or Heartbeat.begin(app.clock.now())
 
 
 def load_heartbeat(app: App) -> Heartbeat | None:
     """None if nobody ever spoke."""
     found = HEARTBEAT.find(app.reader(app.scope))
-    return timing.tick(found, app.clock.now()) if found else None
+    return found.tick(app.clock.now()) if found else None
 
 
 def tick(app: App, _memo: object = None) -> bool:
@@ -158,7 +158,7 @@ def tick(app: App, _memo: object = None) -> bool:
         with store.transaction():
             before = HEARTBEAT.find(store)
             if before is not None:
-                HEARTBEAT.write(store, timing.tick(before, app.clock.now()))
+                HEARTBEAT.write(store, before.tick(app.clock.now()))
         write_heartbeat_view(app)
     return False
 
@@ -168,17 +168,17 @@ def record_interaction(app: App) -> Heartbeat:
     at = app.clock.now()
     store = app.writer(app.scope)
     with store.transaction():
-        before = timing.tick(HEARTBEAT.find(store) or timing.new_heartbeat(at), at)
-        HEARTBEAT.write(store, timing.record_interaction(before, at))
+        before = (HEARTBEAT.find(store) or Heartbeat.begin(at)).tick(at)
+        HEARTBEAT.write(store, before.speak(at))
     return before
 
 
 def record_late_interaction(app: App, at: Moment) -> None:
     """Someone spoke a while ago, when no hook could tell us."""
     store = app.writer(app.scope)
-    now = timing.tick(HEARTBEAT.find(store) or timing.new_heartbeat(at), app.clock.now())
+    now = (HEARTBEAT.find(store) or Heartbeat.begin(at)).tick(app.clock.now())
     if now.last_interaction_at < at <= now.last_beat_at or not now.beat:
-        HEARTBEAT.write(store, timing.record_interaction(now, at))
+        HEARTBEAT.write(store, now.speak(at))
 
 
 def write_heartbeat_view(app: App) -> None:

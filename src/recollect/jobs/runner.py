@@ -8,14 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from recollect.app.states import JOB_RECORDS, SESSIONS, JobRecord
 from recollect.base.errors import RecollectError
 from recollect.base.log import Log
 from recollect.base.moment import Moment
 from recollect.jobs.job_table import AfterTalk, EverySessions, Job, Memo, Model
-from recollect.lifecycle.timing import DueState, Schedule
 from recollect.model.result import Scope
 from recollect.wire import lockfile
 
@@ -152,11 +151,32 @@ class Run(NamedTuple):
     since: Moment | None  # when it last ran, or the baseline; None: never
 
 
+DueState = Literal["wait", "baseline", "run"]  # a baseline only records the session as the starting point
+
+
+class Schedule(NamedTuple):
+    offset: int
+    cycle: int
+
+    def last_point(self, session: int) -> int:
+        """The last session number so far at which the job was due; 0 or less: none yet."""
+        return session - (session - self.offset) % self.cycle
+
+    def due_state(self, session: int, last: int | None) -> DueState:
+        """`last`: the session of its last run or baseline; None: it never ran."""
+        if last is not None and session < last:
+            return "baseline"
+        point = self.last_point(session)
+        if point <= 0 or (last is not None and point <= last):
+            return "wait"
+        return "baseline" if last is None else "run"
+
+
 def run_due(app: App, job: Job) -> Iterator[str]:
     """All that is due in this project's stores."""
     app.actor = "daemon"
     for scope, store in list(app.scopes()):
-        if app.settings.switch(job.switch) and _due_state(app, job, store) is not DueState.WAIT:
+        if app.settings.switch(job.switch) and _due_state(app, job, store) != "wait":
             try:
                 for line in _run(app, job, scope):
                     app.log.line(job.name, said=line)
@@ -182,11 +202,11 @@ def _run(app: App, job: Job, scope: Scope, *, by_hand: bool = False) -> Iterator
     try:
         record, session = JOB_RECORDS.read(store, job.name), SESSIONS.read(store)
         done = JobRecord(last=session, at=max(0, app.clock.now().micros))
-        turn = DueState.RUN if by_hand else _due_state(app, job, store)
-        if turn is DueState.BASELINE:
+        turn = "run" if by_hand else _due_state(app, job, store)
+        if turn == "baseline":
             JOB_RECORDS.write(store, done, job.name)
             app.log.line(f"{job.name}-baseline", scope=scope, session=session)
-        if turn is not DueState.RUN:
+        if turn != "run":
             return
         tried = replace(record, tries=record.tries + 1)
         JOB_RECORDS.write(store, done if tried.tries >= MAX_TRIES else tried, job.name)
@@ -202,7 +222,7 @@ def describe_schedule(app: App, job: Job, scope: Scope) -> str:
         return f"switched off ({job.switch})"
     store, schedule = app.reader(scope), Schedule(*app.settings.schedule(f"{job.switch}_SCHEDULE"))
     session = SESSIONS.read(store)
-    following = schedule.next_point(session)
+    following = schedule.last_point(session) + schedule.cycle
     if JOB_RECORDS.read(store, job.name).last is None:
         return f"session {session} of the {scope}; baseline at {following}, first run at {following + schedule.cycle}"
     return f"session {session} of the {scope}; next at {following}"

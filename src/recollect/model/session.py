@@ -3,9 +3,9 @@ long they paused, what they were shown, and how things ended."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from recollect.base.moment import Moment
 from recollect.base.text import clip, one_line
@@ -91,13 +91,15 @@ class Reply:
         return bool(self.context or self.notice or self.read_instead)
 
 
-BEAT_MINUTES = 5
+BEAT_MINUTES = 5  # so that `since_last <= 2` reads as "still talking"
+_BEAT_MICROS = BEAT_MINUTES * 60_000_000
 _MEANINGS = ((2, "active conversation"), (12, "short pause"), (72, "session interrupted"), (288, "new day"))
 
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """How long nobody spoke, in beats of five minutes."""
+    """How long nobody spoke, in beats of five minutes, counted by the clock, whoever looks and however often. A clock
+    that was set back takes no beat away."""
 
     beat: int
     started_at: Moment
@@ -117,6 +119,24 @@ class Heartbeat:
     @property
     def meaning(self) -> str:
         return next((meaning for most, meaning in _MEANINGS if self.since_last <= most), "long absence")
+
+    @classmethod
+    def begin(cls, now: Moment) -> Self:
+        return cls(0, now, now, now, 0)
+
+    def tick(self, now: Moment) -> Self:
+        """With the beats that have passed since."""
+        if now < self.last_beat_at:
+            heard = min(self.last_interaction_at, now)
+            return replace(self, last_beat_at=now, last_interaction_at=heard, started_at=min(self.started_at, now))
+        missed = (now.micros - self.last_beat_at.micros) // _BEAT_MICROS
+        last = Moment(self.last_beat_at.micros + missed * _BEAT_MICROS)
+        return replace(self, beat=self.beat + missed, last_beat_at=last) if missed else self
+
+    def speak(self, now: Moment) -> Self:
+        """Someone spoke. Read `since_last` before calling this."""
+        heart = self.tick(now)
+        return replace(heart, last_interaction_at=now, last_interaction_beat=heart.beat)
 
 
 # The ledger: what an agent was shown.
