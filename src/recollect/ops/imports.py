@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -29,7 +29,7 @@ from recollect.capture.prompt_text import Action
 from recollect.integrations import foreign_memories as foreign
 from recollect.integrations.foreign_memories import ForeignLink, ForeignMemory
 from recollect.model.codec import Json
-from recollect.model.memory import Bridge, Kind, Message, Rule, Status, Thread
+from recollect.model.memory import Bridge, Kind, Memory, Message, Rule, Status, Thread
 from recollect.model.plan import Create, Link, Plan
 from recollect.model.result import Summary
 from recollect.ops.memories import User, scope_of
@@ -125,13 +125,11 @@ def rules_file(
     paths = [Path(file)] if file else [path for path in default_agent().rule_files(app.places) if path.is_file()]
     if not paths:
         raise NotFound("There is no file of rules here.", hint="Name one: `recollect import rules AGENTS.md`")
-    items = [one for path in paths for one in foreign.rule_items(_read_text(path))]
-    found = [one if one.junk or _is_instruction(one.body) else replace(one, junk="not an instruction") for one in items]
+    found = []
+    for one in (item for path in paths for item in foreign.rule_items(_read_text(path))):
+        is_rule = foreign.is_order(one.body) or find_rules(without_ours(one.body)).verdict.action is not Action.DROPPED
+        found.append(one if one.junk or is_rule else replace(one, junk="not an instruction"))
     return _import(app, "rules", found, user=user)
-
-
-def _is_instruction(text: str) -> bool:
-    return foreign.is_order(text) or find_rules(without_ours(text)).verdict.action is not Action.DROPPED
 
 
 def _read_text(path: Path) -> str:
@@ -147,107 +145,109 @@ def _read_text(path: Path) -> str:
 
 
 def _import(
-    app: App,
-    source: str,
-    found: Sequence[ForeignMemory | ForeignLink],
-    *,
-    called: str | None = None,
-    user: bool = False,
+    app: App, source: str, found: Sequence[ForeignMemory | ForeignLink], *, called: str | None = None, user: bool
 ) -> Summary:
     scope = scope_of(user)
     app.require_scope(scope)
     root = app.project.root if app.project else None
     names = {called} if called else {root.name, str(root)} if root else set()
-    work = _Import(app, source, app.reader(scope))
+    work = _Import(app, source, app.reader(scope), {name.casefold() for name in names})
     every = [one for one in found if isinstance(one, ForeignMemory)]
-    for work.read, one in enumerate(every, start=1):
-        work.add(one, {name.casefold() for name in names})
-        app.progress(work.read, len(every), "memories")
-    links = work.make_links([one for one in found if isinstance(one, ForeignLink)])
+    for number, one in enumerate(every, start=1):
+        work.add(one)
+        app.progress(number, len(every), "memories")
+    links: dict[object, Bridge] = {}
+    for link in (one for one in found if isinstance(one, ForeignLink)):
+        a, b = work.ids.get(link.source), work.ids.get(link.target)
+        if a and b and a != b:
+            links[a, b, link.type] = Bridge(a, b, link.type, _LINK_WEIGHT, work.now, "import")
 
     def make(store: Store) -> Plan:
         fresh = [create for create in work.new if store.get(create.memory.id, follow=False) is None]
         new = {create.memory.id for create in fresh}
-        return Plan.of([*fresh, *(Link(one) for one in links if new & {one.source, one.target})])
+        return Plan.of([*fresh, *(Link(one) for one in links.values() if new & {one.source, one.target})])
 
-    say = f"Imported {counted(len(work.new), 'memory', 'memories')} from {source}"
-    done = app.commit(scope, "import", make, lambda _: say, actor=IMPORT_ACTOR)
+    many = counted(len(work.new), "memory", "memories")
+    done = app.commit(scope, "import", make, lambda _: f"Imported {many} from {source}", actor=IMPORT_ACTOR)
+    rules = sum(one.memory.kind is Kind.RULE for one in work.new)
     facts: dict[str, Json] = {
-        "source": source, "read": work.read, "new": len(work.new), "threads": len(work.new) - work.rules,
-        "rules": work.rules, "bridges": sum(isinstance(change, Link) for change in done.plan.changes),
-        "known": work.known, "duplicates": work.duplicates, "junk": dict(work.junk), "secrets": dict(work.secrets),
+        "source": source, "read": len(every), "new": len(work.new), "threads": len(work.new) - rules, "rules": rules,
+        "bridges": sum(isinstance(change, Link) for change in done.plan.changes), "known": work.known,
+        "duplicates": work.duplicates, "junk": dict(work.junk), "secrets": dict(work.secrets),
         "other_projects": dict(work.other_projects), "change": done.change, "dry_run": app.dry_run,
     }  # fmt: skip
-    undo = ("`recollect undo` takes it back.",) if done.change else ()
-    return Summary("\n".join(work.lines()), facts, (*work.notes(), *undo))
+    verb = "Would import" if app.dry_run else "Imported"
+    kinds = f"{counted(len(work.new) - rules, 'thread')}, {counted(rules, 'rule')}"
+    lines = [f"{verb} {many} of {len(every):,} from {source}: {kinds}."]
+    if work.known or work.duplicates:
+        lines.append(f"{work.known:,} were already known; {work.duplicates:,} are duplicates.")
+    if work.junk:
+        lines.append(f"Not worth keeping: {', '.join(f'{many:,} {why}' for why, many in work.junk.most_common())}.")
+    if work.secrets:
+        lines.append(f"Secrets removed: {', '.join(f'{kind} ({many})' for kind, many in work.secrets.most_common())}.")
+    if app.dry_run:
+        lines += [f"  {one.memory.kind}: {clip(one.memory.title, 100)}" for one in work.new[:_MAX_SHOWN]]
+    notes = ["The rules wait in the inbox: `recollect inbox`."] if rules else []
+    notes += ["`recollect undo` takes it back."] if done.change else []
+    if work.other_projects:
+        most = ", ".join(f"{name} ({many:,})" for name, many in work.other_projects.most_common(_MAX_SHOWN))
+        others = f"Skipped {work.other_projects.total():,} from other projects: {most}."
+        notes.insert(0, f"{others} If this project has another name there, pass --called NAME.")
+    return Summary("\n".join(lines), facts, tuple(notes))
 
 
 class _Import:
     """One import: what is new, what is here already by what it says, and what is left out."""
 
-    def __init__(self, app: App, source: str, store: Store) -> None:
-        self._app, self._source, self._now = app, source, app.clock.now()
+    def __init__(self, app: App, source: str, store: Store, project_names: set[str]) -> None:
+        self._app, self._source, self._project_names = app, source, project_names
+        self.now = app.clock.now()
         self.new: list[Create] = []
-        self.read = self.known = self.duplicates = 0
-        self.junk: Counter[str] = Counter()
-        self.other_projects: Counter[str] = Counter()
-        self.secrets: Counter[str] = Counter()
-        self._ids: dict[str, str] = {}  # by the keys of the other program
+        self.known = self.duplicates = 0
+        self.junk, self.other_projects, self.secrets = Counter[str](), Counter[str](), Counter[str]()
+        self.ids: dict[str, str] = {}  # by the keys of the other program
         self._by_words: dict[tuple[Kind, str], str] = {}
         self._rules: list[tuple[str, str]] = []
         for memory, _ in store.each():
-            self._remember(memory.kind, memory.title, memory.body, memory.id)
+            self._remember(memory, memory.id)
         self._before = set(self._by_words.values())
 
-    @property
-    def rules(self) -> int:
-        return sum(one.memory.kind is Kind.RULE for one in self.new)
-
-    def add(self, one: ForeignMemory, project_names: set[str]) -> None:
-        if one.project and one.project.casefold() not in project_names:
+    def add(self, one: ForeignMemory) -> None:
+        if one.project and one.project.casefold() not in self._project_names:
             self.other_projects[clip(one_line(one.project), 60)] += 1
             return
         if reason := foreign.why_left_out(one):
             self.junk[reason] += 1
             return
-        one = self._clean(one)
-        at = min(one.at or self._now, self._now)
+        body = self._clean(one.body, self._app.settings.count("MEMORY_MAX_BODY_CHARS"))
+        title = one_line(self._clean(one.title, MAX_TITLE_CHARS)) or first_line_title(body)
+        topics = (one_line(self._clean(topic, MAX_TOPIC_CHARS)) for topic in one.topics[:MAX_TOPICS])
+        one = replace(one, title=title, body=body or title, topics=tuple(dict.fromkeys(filter(None, topics))))
+        at = min(one.at or self.now, self.now)
         # The same id each time the same thing is read, where its day is known.
         mark = hashlib.sha256(f"{self._source}\n{one.key}".encode()).hexdigest()[:6]
         id = f"{one.kind}_{at.stamp()}_{mark}"
-        known = self._find(one, id)
-        self._ids.setdefault(one.key, known or id)
+        known = id if id in self._before else self._by_words.get(_words(one))
+        if known is None and one.kind is Kind.RULE:
+            known = next((id for body, id in self._rules if rule_relations.says_same(one.body, body)), None)
+        self.ids.setdefault(one.key, known or id)
         if known is None:
-            self._remember(one.kind, one.title, one.body, id)
+            self._remember(one, id)
             self.new.append(self._create(one, id, at))
         elif known in self._before:
             self.known += 1
         else:
             self.duplicates += 1
 
-    def _clean(self, one: ForeignMemory) -> ForeignMemory:
-        def clean(text: str, max_chars: int) -> str:
-            cleaned = self._app.redactor.clean(storable(text))
-            self.secrets.update(dict(cleaned.found))
-            return clip(cleaned.text, max_chars)
+    def _clean(self, text: str, max_chars: int) -> str:
+        cleaned = self._app.redactor.clean(storable(text))
+        self.secrets.update(dict(cleaned.found))
+        return clip(cleaned.text, max_chars)
 
-        body = clean(one.body, self._app.settings.count("MEMORY_MAX_BODY_CHARS"))
-        title = one_line(clean(one.title, MAX_TITLE_CHARS)) or first_line_title(body)
-        topics = (one_line(clean(topic, MAX_TOPIC_CHARS)) for topic in one.topics[:MAX_TOPICS])
-        return replace(one, title=title, body=body or title, topics=tuple(dict.fromkeys(filter(None, topics))))
-
-    def _remember(self, kind: Kind, title: str, body: str, id: str) -> None:
-        self._by_words.setdefault((kind, _words(kind, title, body)), id)
-        if kind is Kind.RULE:
-            self._rules.append((body, id))
-
-    def _find(self, one: ForeignMemory, id: str) -> str | None:
-        if id in self._before:
-            return id
-        known = self._by_words.get((one.kind, _words(one.kind, one.title, one.body)))
-        if known is None and one.kind is Kind.RULE:
-            return next((known for body, known in self._rules if rule_relations.says_same(one.body, body)), None)
-        return known
+    def _remember(self, one: Memory | ForeignMemory, id: str) -> None:
+        self._by_words.setdefault(_words(one), id)
+        if one.kind is Kind.RULE:
+            self._rules.append((one.body, id))
 
     def _create(self, one: ForeignMemory, id: str, at: Moment) -> Create:
         if one.kind is Kind.RULE:
@@ -258,41 +258,11 @@ class _Import:
             ))  # fmt: skip
         thread = Thread(
             id=id, title=one.title, body=one.body, topics=one.topics, tags=one.tags, origin=self._source, lane=one.lane,
-            created_at=at, last_active_at=at, reinforced_at=self._now,  # it begins to fade when it is imported
+            created_at=at, last_active_at=at, reinforced_at=self.now,  # it begins to fade when it is imported
         )  # fmt: skip
         return Create(thread, (Message(id.replace("thread", "message", 1), id, at, self._source, one.body),))
 
-    def make_links(self, found: Sequence[ForeignLink]) -> list[Bridge]:
-        links: dict[object, Bridge] = {}
-        for one in found:
-            source, target = self._ids.get(one.source), self._ids.get(one.target)
-            if source and target and source != target:
-                bridge = Bridge(source, target, one.type, _LINK_WEIGHT, self._now, "import")
-                links.setdefault(bridge.key, bridge)
-        return list(links.values())
 
-    def lines(self) -> Iterator[str]:
-        verb, new = "Would import" if self._app.dry_run else "Imported", len(self.new)
-        kinds = f"{counted(new - self.rules, 'thread')}, {counted(self.rules, 'rule')}"
-        yield f"{verb} {counted(new, 'memory', 'memories')} of {self.read:,} from {self._source}: {kinds}."
-        if self.known or self.duplicates:
-            yield f"{self.known:,} were already known; {self.duplicates:,} are duplicates."
-        if self.junk:
-            yield f"Not worth keeping: {', '.join(f'{many:,} {why}' for why, many in self.junk.most_common())}."
-        if self.secrets:
-            yield f"Secrets removed: {', '.join(f'{kind} ({many})' for kind, many in self.secrets.most_common())}."
-        for one in self.new[:_MAX_SHOWN] if self._app.dry_run else ():
-            yield f"  {one.memory.kind}: {clip(one.memory.title, 100)}"
-
-    def notes(self) -> Iterator[str]:
-        if self.other_projects:
-            most = ", ".join(f"{name} ({many:,})" for name, many in self.other_projects.most_common(_MAX_SHOWN))
-            others = f"Skipped {self.other_projects.total():,} from other projects: {most}."
-            yield f"{others} If this project has another name there, pass --called NAME."
-        if self.rules:
-            yield "The rules wait in the inbox: `recollect inbox`."
-
-
-def _words(kind: Kind, title: str, body: str) -> str:
+def _words(one: Memory | ForeignMemory) -> tuple[Kind, str]:
     """Rules are their words; threads of one text may still be two if they have two names."""
-    return foreign.words_key(body if kind is Kind.RULE else f"{title}\n{body}")
+    return one.kind, foreign.words_key(one.body if one.kind is Kind.RULE else f"{one.title}\n{one.body}")

@@ -15,7 +15,7 @@ from recollect.model.memory import ACCEPTED_TAG, Kind, Lane, Rule, RuleType, Sta
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Cards, Done, Scope
-from recollect.ops.memories import Limit, Muted, Topics, User, list_kind, scope_of
+from recollect.ops.memories import Limit, Muted, Topics, User, change_one, list_kind, scope_of
 from recollect.ops.table import Arg
 
 if TYPE_CHECKING:
@@ -49,16 +49,15 @@ def add(
     named = app.redact_topics(topics)
 
     def make(store: Store) -> Plan:
-        now = app.clock.now()
         for same in store.find(Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), body=words, limit=1)):
-            return Plan.of([Update.between(same, replace(same, seen=same.seen + 1, last_active_at=now))])
+            again = replace(same, seen=same.seen + 1, last_active_at=app.clock.now())
+            return Plan.of([Update.between(same, again)])
         lane = Lane.AGENT if app.actor == "agent" else Lane.USER
         return Plan.of([Create(new_rule(app, words, topics=named, rule_type=type, origin=app.actor, lane=lane))])
 
     def say(plan: Plan) -> str:
-        id = plan.touched()[0]
         is_known = isinstance(plan.changes[0], Update)
-        return f"Rule {id} already says this; counted again." if is_known else f"Rule {id} is in force."
+        return f"Rule {plan.touched()[0]} {'already says this; counted again' if is_known else 'is in force'}."
 
     return app.commit(scope_of(user), "rule add", make, say)
 
@@ -95,9 +94,8 @@ def edit(
 
 def reject(app: App, id: Id) -> Done:
     scope, rule = _find_waiting(app, id)
-    summary = f"Rule {rule.id} is archived; `restore` brings it back."
-    return app.commit(
-        scope, "inbox reject", lambda store: edits.archive(store.get(rule.id, follow=False) or rule), lambda _: summary
+    return change_one(
+        app, scope, rule, "inbox reject", edits.archive, f"Rule {rule.id} is archived; `restore` brings it back."
     )
 
 

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -103,34 +104,28 @@ def _write_notes(app: App, scope: Scope, target: Path, total: int) -> None:
 
 def _write_lines(app: App, scope: Scope, target: Path, total: int) -> None:
     """A new private file, whole or not there at all."""
+    store, at = app.reader(scope), app.clock.now().iso()
+    values: Iterator[dict[str, Json]] = chain(
+        [{"type": "header", "format": FORMAT, "version": VERSION, "scope": str(scope), "at": at}],
+        ({"type": "memory", "memory": encode(memory), "messages": encode(said)} for memory, said in store.each()),
+        ({"type": "bridge", "bridge": encode(bridge)} for bridge in store.bridges()),
+        ({"type": "alias", "old": alias.old, "new": alias.new} for alias in store.records(Alias)),
+    )
     handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
         with open(handle, "w", encoding="utf-8", newline="\n") as out:
             digest, count = hashlib.sha256(), 0
-            for data in _values(app, scope):
+            for count, data in enumerate(values, start=1):
                 mark = checksum(data)
                 digest.update(mark.encode())
                 out.write(canonical(data | {"sha256": mark}) + "\n")
-                app.progress(min(count, total), total, "memories")
-                count += 1
+                app.progress(min(count - 1, total), total, "memories")
             out.write(canonical({"type": "end", "lines": count, "sha256": digest.hexdigest()}) + "\n")
             out.flush()
             os.fsync(handle)
     except BaseException:
         target.unlink(missing_ok=True)
         raise
-
-
-def _values(app: App, scope: Scope) -> Iterator[dict[str, Json]]:
-    store = app.reader(scope)
-    at = app.clock.now().iso()
-    yield {"type": "header", "format": FORMAT, "version": VERSION, "scope": str(scope), "at": at}
-    for memory, messages in store.each():
-        yield {"type": "memory", "memory": encode(memory), "messages": encode(messages)}
-    for bridge in store.bridges():
-        yield {"type": "bridge", "bridge": encode(bridge)}
-    for alias in store.records(Alias):
-        yield {"type": "alias", "old": alias.old, "new": alias.new}
 
 
 def checksum(data: dict[str, Json]) -> str:
@@ -149,10 +144,8 @@ def import_jsonl(
         raise NotFound(f"There is no file {file}.", hint="`recollect export FILE` writes one.")
     scope = scope_of(user)
     app.require_scope(scope)
-    reader = app.reader(scope)
-    changes = _read(app, reader, source, lane)
-    new = [change for change in changes if not _is_known(reader, change)]
-    total, known = len(changes), len(changes) - len(new)
+    new, total = _read(app, app.reader(scope), source, lane)
+    known = total - len(new)
     facts: dict[str, Json] = {"lines": total, "new": len(new), "known": known, "dry_run": app.dry_run}
     if app.dry_run:
         return Summary(f"Would import {len(new):,} of {total:,} lines; {known:,} were already known.", facts)
@@ -167,10 +160,11 @@ def import_jsonl(
     return Summary(summary, facts | {"change": change}, (*notes, *app.notes()))
 
 
-def _read(app: App, store: Store, source: Path, lane: Lane | None) -> list[Create | Link | Alias]:
-    """What every line asks for; BadImport at the first line that is wrong, or that needs an id not seen so far."""
+def _read(app: App, store: Store, source: Path, lane: Lane | None) -> tuple[list[Create | Link | Alias], int]:
+    """What the lines ask for that is not here yet, and how many lines there are; BadImport at the first line that is
+    wrong, or that needs an id not seen so far."""
     digest, count, ended, number = hashlib.sha256(), 0, False, 0
-    changes: list[Create | Link | Alias] = []
+    new: list[Create | Link | Alias] = []
     ids: set[str] = set()
     try:
         for at, raw in enumerate(source.read_bytes().split(b"\n"), start=1):
@@ -189,9 +183,7 @@ def _read(app: App, store: Store, source: Path, lane: Lane | None) -> list[Creat
             if mark != data.get("sha256"):
                 raise ValueError("its checksum does not hold: the line was changed")
             digest.update(mark.encode())
-            if count:
-                changes.append(_change(app, data, lane))
-                _check_ids(store, changes[-1], ids)
+            new += _read_change(app, store, data, lane, ids) if count else ()
             count += 1
         number += 1
         if not ended:
@@ -202,7 +194,7 @@ def _read(app: App, store: Store, source: Path, lane: Lane | None) -> list[Creat
         raise BadImport(source.name, number, clip(str(problem), _MAX_PROBLEM_CHARS), hint=_HINT) from None
     except OSError as problem:
         raise NotFound(f"{source} cannot be read: {problem.strerror}.") from None
-    return changes
+    return new, count - 1
 
 
 def _parse(line: str, *, is_header: bool) -> dict[str, Any]:
@@ -220,52 +212,43 @@ def _parse(line: str, *, is_header: bool) -> dict[str, Any]:
     return data
 
 
-def _change(app: App, data: dict[str, Any], lane: Lane | None) -> Create | Link | Alias:
+def _read_change(
+    app: App, store: Store, data: dict[str, Any], lane: Lane | None, ids: set[str]
+) -> Iterator[Create | Link | Alias]:
+    """What one line asks for, unless it is here; a memory that is here with other words keeps them. `ids`: those of the
+    memories and messages in earlier lines."""
+
+    def require(*needed: str) -> None:
+        for id in needed:
+            if id not in ids and store.get(id, follow=False) is None:
+                raise ValueError(f"no memory has the id {clip(id, 80)!r}")
+
     match data["type"]:
         case "memory":
             memory, messages = decode_memory(data["memory"]), decode(tuple[Message, ...], data["messages"])
             for id in (memory.id, *(m.id for m in messages)):
                 if not is_id(id):
                     raise ValueError(f"{clip(id, 80)!r} is not an id")
+                if id in ids:
+                    raise ValueError(f"{id} came before")
+                ids.add(id)
             if any(m.thread_id != memory.id for m in messages):
                 raise ValueError("a message belongs to another thread")
             lane = Lane.lowest(memory.lane, lane or memory.lane)
             body = app.redact_text("body", memory.body)
             said = tuple(replace(m, content=app.redact_text("message", m.content)) for m in messages)
-            return Create(replace(memory, title=storable(memory.title), body=body, lane=lane), said)
+            if store.get(memory.id, follow=False) is None:
+                yield Create(replace(memory, title=storable(memory.title), body=body, lane=lane), said)
         case "bridge":
-            return Link(decode(Bridge, data["bridge"]))
+            bridge = decode(Bridge, data["bridge"])
+            require(bridge.source, bridge.target)
+            if bridge.key not in {b.key for b in store.bridges(bridge.source)}:
+                yield Link(bridge)
         case "alias":
-            return Alias(str(data["old"]), str(data["new"]))
+            old, new = str(data["old"]), str(data["new"])
+            require(new)
+            found = store.get(old)
+            if found is None or found.id == old:
+                yield Alias(old, new)
         case other:
             raise ValueError(f"type {other!r} is not known")
-
-
-def _check_ids(store: Store, change: Create | Link | Alias, ids: set[str]) -> None:
-    """`ids`: those of the memories and messages in earlier lines."""
-    needed: tuple[str, ...] = ()
-    match change:
-        case Create(memory, messages):
-            for id in (memory.id, *(m.id for m in messages)):
-                if id in ids:
-                    raise ValueError(f"{id} came before")
-                ids.add(id)
-        case Link(bridge):
-            needed = (bridge.source, bridge.target)
-        case Alias(_, new):
-            needed = (new,)
-    for id in needed:
-        if id not in ids and store.get(id, follow=False) is None:
-            raise ValueError(f"no memory has the id {clip(id, 80)!r}")
-
-
-def _is_known(store: Store, change: Create | Link | Alias) -> bool:
-    """A memory that is here with other words keeps them."""
-    match change:
-        case Create(memory):
-            return store.get(memory.id, follow=False) is not None
-        case Link(bridge):
-            return bridge.key in {b.key for b in store.bridges(bridge.source)}
-        case Alias(old, _):
-            found = store.get(old)
-            return found is not None and found.id != old

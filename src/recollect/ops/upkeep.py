@@ -51,8 +51,13 @@ def reindex(app: App) -> Summary:
         store = app.writer(scope)
         counts[scope] = store.reindex(lambda done, total: app.progress(done, total, "memories indexed"))
         try:
-            made, gone = _fill(app, store)
-            vectors, dropped = vectors + made, dropped + gone
+            embedder, now, made = app.embedder, store.counts(), 0
+            missing = now.passages - now.vectors_by_model.get(embedder.id, 0)
+            while given := fill_vectors(store, embedder, _BATCH):
+                made, vectors = made + given, vectors + given
+                app.progress(min(made, missing), missing, "vectors made")
+            while gone := drop_old_vectors(store, embedder.id):
+                dropped += gone
         except (ModelError, BadInput) as problem:
             notes = (problem.message, problem.hint)
         app.log.line("reindex", scope=scope, passages=counts[scope], vectors=vectors)
@@ -64,25 +69,12 @@ def reindex(app: App) -> Summary:
     return Summary(f"{word} {counted(total, 'passage')}{said}.", facts, notes)
 
 
-def _fill(app: App, store: Store) -> tuple[int, int]:
-    """Makes the vectors that are missing, then drops those of other models; how many of each."""
-    embedder, counts, made, dropped = app.embedder, store.counts(), 0, 0
-    missing = counts.passages - counts.vectors_by_model.get(embedder.id, 0)
-    while given := fill_vectors(store, embedder, _BATCH):
-        made += given
-        app.progress(min(made, missing), missing, "vectors made")
-    while gone := drop_old_vectors(store, embedder.id):
-        dropped += gone
-    return made, dropped
-
-
 def backup(app: App) -> Summary:
     from recollect.store import free_name
 
     made: list[Json] = []
     stamp = app.clock.now().stamp()
-    for scope in _present(app):
-        store = app.reader(scope)
+    for scope, store in app.scopes():
         if store.path is None:
             continue
         target = free_name(store.path.parent / "backups", stamp)
@@ -92,10 +84,9 @@ def backup(app: App) -> Summary:
                 old.unlink(missing_ok=True)
             app.log.line("backup", scope=scope, file=target.name)
         made.append(str(target))
-    if not made:
-        return Summary("There is nothing to back up yet.", {"files": [], "dry_run": app.dry_run})
     word = "Would write" if app.dry_run else "Wrote and checked"
-    return Summary(f"{word} {', '.join(str(path) for path in made)}.", {"files": made, "dry_run": app.dry_run})
+    summary = f"{word} {', '.join(map(str, made))}." if made else "There is nothing to back up yet."
+    return Summary(summary, {"files": made, "dry_run": app.dry_run})
 
 
 def _present(app: App) -> list[Scope]:
@@ -114,8 +105,11 @@ def recover(app: App) -> Summary:
         if not sources:
             continue
         memories, messages, ties = salvage(sources)
-        would_be_new = folder / _LIVE in sources
-        missing = memories if would_be_new else _missing(app, scope, memories)
+        missing = memories
+        if folder / _LIVE not in sources:  # without those that this store's own journal knows: they were deleted since
+            reader = app.reader(scope)
+            lost = [one for one in memories if reader.get(one.id, follow=False) is None]
+            missing = [one for one in lost if not reader.log(limit=1, memory=one.id)]
         named: list[Json] = [str(source) for source in sources]
         facts[scope] = {"sources": named, "readable": len(memories), "missing": len(missing)}
         total += len(missing)
@@ -139,7 +133,10 @@ def _sources(app: App, scope: Scope, folder: Path) -> list[Path]:
     missing on purpose."""
     live = folder / _LIVE
     is_gone = not live.exists() or not live.stat().st_size
-    is_damaged = not is_gone and _is_damaged(app, scope)
+    try:
+        is_damaged = not is_gone and any(one.table not in _DERIVED for one in _findings(app, app.writer(scope)))
+    except StoreDamaged:
+        is_damaged = True  # and set aside by then, unless this is a dry run
     if is_damaged and not app.dry_run and live.exists():
         app.close()
         set_aside(app, live, StoreDamaged(f"{live} holds damaged rows."))
@@ -147,19 +144,6 @@ def _sources(app: App, scope: Scope, folder: Path) -> list[Path]:
     if is_damaged and app.dry_run:
         aside.insert(0, live)
     return [*aside, *backups_of(live)] if aside or is_gone else []
-
-
-def _is_damaged(app: App, scope: Scope) -> bool:
-    try:
-        return any(finding.table not in _DERIVED for finding in _findings(app, app.writer(scope)))
-    except StoreDamaged:
-        return True  # and set aside by then, unless this is a dry run
-
-
-def _missing(app: App, scope: Scope, memories: list[Memory]) -> list[Memory]:
-    """Not those that this store's own journal knows: they were deleted or purged since."""
-    store = app.reader(scope)
-    return [m for m in memories if store.get(m.id, follow=False) is None and not store.log(limit=1, memory=m.id)]
 
 
 def _bring_back(app: App, store: Store, missing: list[Memory], messages: list[Message], ties: list[Change]) -> None:

@@ -13,7 +13,7 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -61,75 +61,108 @@ _VECTORS_AT_ONCE = 32
 def validate(
     app: App, *, run: Annotated[bool, Arg("Validate some memories now, whatever the schedule says.")] = False
 ) -> Summary:
-    return _run_now(app) if run and not app.dry_run else _show_findings(app)
+    if run and not app.dry_run:
+        lines = runner.run_by_hand(app, VALIDATION)
+        paths = dict.fromkeys(_log_path(app, SESSIONS.read(store)) for _, store in app.scopes())
+        logs = [str(path) for path in paths if path.exists()]
+        summary = f"Validated; {counted(len(lines), 'finding')}." if logs else "There was nothing to validate."
+        ran: dict[str, Json] = {"lines": [*lines], "logs": [*logs], "dry_run": False}
+        return Summary(summary, ran, (*lines, *(f"Log: {path}" for path in logs), *app.notes()))
+    # What a run would draw from, what a model flagged, and what the free checks find.
+    lines, looked_at = [], 0
+    listed: list[Json] = []
+    for scope, store in app.scopes():
+        pool, flagged = _pool(app, scope), read_flags(store)
+        amount = min(app.settings.count("MEMORY_VALIDATION_AMOUNT"), len(pool))
+        schedule = runner.describe_schedule(app, VALIDATION, scope)
+        lines.append(f"Validation: {schedule}; {amount} of {len(pool):,} would be drawn.")
+        looked_at += len(pool[:_MAX_SHOWN])
+        for memory in pool[:_MAX_SHOWN]:
+            why = [*outdated_claims(app, scope, memory), *(["flagged by a review"] if memory.id in flagged else [])]
+            if why:
+                listed.append({"id": memory.id, "title": memory.title, "scope": str(scope), "why": [*why]})
+                lines.append(f"{_name(memory)}: {'; '.join(why)}")
+    summary = f"{len(listed):,} of {counted(looked_at, 'memory', 'memories')} may be out of date; nothing was changed."
+    return Summary(summary, {"findings": listed, "looked_at": looked_at, "dry_run": app.dry_run}, tuple(lines))
+
+
+def _pool(app: App, scope: Scope) -> list[Memory]:
+    return app.reader(scope).find(Query(kinds=(Kind.RULE, Kind.NOTE), statuses=(Status.ACTIVE,), limit=_MAX_POOL))
+
+
+def _name(memory: Memory) -> str:
+    where = memory.path if isinstance(memory, Note) and memory.path else memory.title
+    return f"{memory.id} ({clip(one_line(where), _TITLE_CHARS)})"
 
 
 # A run
 
 
-@dataclass(slots=True)
-class _Found:
-    flagged: set[str] = field(default_factory=set)
-    proposed: int = 0
-    is_answered: bool = True  # by a model; once it is not, no other question is asked
-
-
 def check_sample(app: App, run: runner.Run) -> Iterator[str]:
-    file = _log_path(app, run.session).name
-    log = Log(
-        app.home.logs, app.clock, max_bytes=_MAX_LOG_BYTES, redact=lambda s: app.redactor.clean(s).text, file=file
-    )
+    file, size = _log_path(app, run.session).name, _MAX_LOG_BYTES
+    log = Log(app.home.logs, app.clock, max_bytes=size, redact=lambda text: app.redactor.clean(text).text, file=file)
     where = app.project.name if app.project is not None and run.scope is Scope.PROJECT else "user"
     log.line(f"validation of {where} at session {run.session}")
     notices.toast(app, "Memory validation started")
     pool = _pool(app, run.scope)
     sample = [pool[number] for number in draw_numbers(app.settings.count("MEMORY_VALIDATION_AMOUNT"), len(pool))]
-    found = _Found()
-    for phase in (_check_names, _check_claims, _improve_titles):
-        for line in phase(app, run.scope, sample, found):
-            log.line(clip(one_line(line), _LOG_LINE_CHARS))
-            yield line
-    log.line(f"looked at {len(sample)}, flagged {len(found.flagged)}, proposed {found.proposed}")
+    flagged: set[str] = set()
+    proposed: list[str] = []
+    for line in _check(app, run.scope, sample, flagged, proposed):
+        log.line(clip(one_line(line), _LOG_LINE_CHARS))
+        yield line
+    log.line(f"looked at {len(sample)}, flagged {len(flagged)}, proposed {len(proposed)}")
     for path in sorted(_logs(app), key=lambda path: path.stat().st_mtime_ns)[:-LOGS_KEPT]:
         path.unlink(missing_ok=True)
-    parts = [f"{counted(len(found.flagged), 'memory', 'memories')} may be out of date"] if found.flagged else []
-    parts += [f"{counted(found.proposed, 'reworded rule')} in the inbox"] if found.proposed else []
+    parts = [f"{counted(len(flagged), 'memory', 'memories')} may be out of date"] if flagged else []
+    parts += [f"{counted(len(proposed), 'reworded rule')} in the inbox"] if proposed else []
     if parts:
         notices.add(app, f"Validation: {', '.join(parts)}. `recollect validate` shows what.")
 
 
-def _check_names(app: App, scope: Scope, sample: Sequence[Memory], found: _Found) -> Iterator[str]:
+def _check(app: App, scope: Scope, sample: Sequence[Memory], flagged: set[str], proposed: list[str]) -> Iterator[str]:
+    """What they name, what they state, and their titles. Once a model does not answer, no other question is asked."""
     for memory in sample:
         if missing := outdated_claims(app, scope, memory):
-            found.flagged.add(memory.id)
-            yield f"{memory.id} {_title(memory)}: {'; '.join(missing)}"
-
-
-def _check_claims(app: App, scope: Scope, sample: Sequence[Memory], found: _Found) -> Iterator[str]:
-    if scope is not Scope.PROJECT or app.project is None:
-        return  # a user's memories hold in every project: no single project's files can contradict them
-    for start in range(0, len(sample), PER_QUESTION):
+            flagged.add(memory.id)
+            yield f"{_name(memory)}: {'; '.join(missing)}"
+    # A user's memories hold in every project: no single project's files can contradict them.
+    root = app.project.root if app.project is not None and scope is Scope.PROJECT else None
+    for start in range(0, len(sample) if root else 0, PER_QUESTION):
         some = sample[start : start + PER_QUESTION]
         fields = (("entries", review.format_entries(some)),)
-        question = Ask(Use.VALIDATE_CLAIMS, fields, reads=str(app.project.root))
-        checks: dict[str, Check] | None = language_model.ask(app, question, some)
+        checks: dict[str, Check] | None = language_model.ask(
+            app, Ask(Use.VALIDATE_CLAIMS, fields, reads=str(root)), some
+        )
         if checks is None:
-            found.is_answered = False
             return
-        for memory in some:
-            check = checks.get(memory.id)
-            if check and check.state != "holds" and language_model.read_again(app, scope, memory):
-                yield _apply_check(app, scope, memory, check, found)
+        wrong = [one for one in some if one.id in checks and checks[one.id].state != "holds"]
+        yield from (
+            _apply_check(app, scope, memory, checks[memory.id], flagged, proposed)
+            for memory in wrong
+            if language_model.read_again(app, scope, memory)
+        )
+    # Rules, and notes of the user's own whose dialect has a place for a title; nothing that is pinned.
+    loose = [memory for memory in sample if not memory.pinned]
+    some = [one for one in loose if isinstance(one, Rule) or notes.has_own_tags(app, scope, one)]
+    question = Ask(Use.VALIDATE_DESCRIPTIONS, (("entries", review.format_entries(some)),))
+    titles: dict[str, str] = (language_model.ask(app, question, some) if some else None) or {}
+    for memory in some:
+        if memory.id in titles and language_model.read_again(app, scope, memory):
+            try:
+                yield f"{_name(memory)}: {_try_title(app, scope, memory, titles[memory.id])}"
+            except RecollectError as problem:
+                yield f"{_name(memory)}: not measured: {problem.message}"
 
 
-def _apply_check(app: App, scope: Scope, memory: Memory, check: Check, found: _Found) -> str:
+def _apply_check(app: App, scope: Scope, memory: Memory, check: Check, flagged: set[str], proposed: list[str]) -> str:
     why = f": {check.why}" if check.why else ""
     if check.state == "fix" and isinstance(memory, Rule) and (id := _propose(app, scope, memory, check.body)):
-        found.proposed += 1
-        return f"{memory.id} {_title(memory)} should read differently{why}; {id} waits in the inbox"
-    found.flagged.add(memory.id)
+        proposed.append(id)
+        return f"{_name(memory)} should read differently{why}; {id} waits in the inbox"
+    flagged.add(memory.id)
     flag(app.writer(scope), memory)
-    return f"{memory.id} {_title(memory)} is out of date{why}"
+    return f"{_name(memory)} is out of date{why}"
 
 
 def _propose(app: App, scope: Scope, rule: Rule, body: str) -> str:
@@ -144,25 +177,6 @@ def _propose(app: App, scope: Scope, rule: Rule, body: str) -> str:
 
     done = app.commit(scope, "validate", make, lambda _: f"{rule.id} in other words waits in the inbox as {id}.")
     return id if done.plan else ""
-
-
-def _improve_titles(app: App, scope: Scope, sample: Sequence[Memory], found: _Found) -> Iterator[str]:
-    some = [memory for memory in sample if _is_renamable(app, scope, memory)] if found.is_answered else []
-    if not some:
-        return
-    question = Ask(Use.VALIDATE_DESCRIPTIONS, (("entries", review.format_entries(some)),))
-    titles: dict[str, str] = language_model.ask(app, question, some) or {}
-    for memory in some:
-        if memory.id in titles and language_model.read_again(app, scope, memory):
-            try:
-                yield f"{memory.id} {_title(memory)}: {_try_title(app, scope, memory, titles[memory.id])}"
-            except RecollectError as problem:
-                yield f"{memory.id} {_title(memory)}: not measured: {problem.message}"
-
-
-def _is_renamable(app: App, scope: Scope, memory: Memory) -> bool:
-    """Rules, and notes of the user's own whose dialect has a place for it; nothing that is pinned."""
-    return not memory.pinned and (isinstance(memory, Rule) or notes.has_own_tags(app, scope, memory))
 
 
 def _try_title(app: App, scope: Scope, memory: Memory, line: str) -> str:
@@ -208,48 +222,6 @@ def _ranks(app: App, scope: Scope, memory: Memory, asked: Sequence[str]) -> list
     return [ids.index(memory.id) + 1 if memory.id in ids else _MAX_RANK + 1 for ids in found]
 
 
-# By hand
-
-
-def _run_now(app: App) -> Summary:
-    lines = runner.run_by_hand(app, VALIDATION)
-    paths = dict.fromkeys(_log_path(app, SESSIONS.read(store)) for _, store in app.scopes())
-    logs = [str(path) for path in paths if path.exists()]
-    summary = f"Validated; {counted(len(lines), 'finding')}." if logs else "There was nothing to validate."
-    facts: dict[str, Json] = {"lines": [*lines], "logs": [*logs], "dry_run": False}
-    return Summary(summary, facts, (*lines, *(f"Log: {path}" for path in logs), *app.notes()))
-
-
-def _show_findings(app: App) -> Summary:
-    """What a run would draw from, what a model flagged, and what the free checks find."""
-    lines: list[str] = []
-    listed: list[Json] = []
-    looked_at = 0
-    for scope, store in app.scopes():
-        pool = _pool(app, scope)
-        amount = min(app.settings.count("MEMORY_VALIDATION_AMOUNT"), len(pool))
-        schedule = runner.describe_schedule(app, VALIDATION, scope)
-        lines.append(f"Validation: {schedule}; {amount} of {len(pool):,} would be drawn.")
-        flagged = read_flags(store)
-        for memory in pool[:_MAX_SHOWN]:
-            looked_at += 1
-            why = [*outdated_claims(app, scope, memory), *(["flagged by a review"] if memory.id in flagged else [])]
-            if why:
-                listed.append({"id": memory.id, "title": memory.title, "scope": str(scope), "why": [*why]})
-                lines.append(f"{memory.id} {_title(memory)}: {'; '.join(why)}")
-    summary = f"{len(listed):,} of {counted(looked_at, 'memory', 'memories')} may be out of date; nothing was changed."
-    return Summary(summary, {"findings": listed, "looked_at": looked_at, "dry_run": app.dry_run}, tuple(lines))
-
-
-def _pool(app: App, scope: Scope) -> list[Memory]:
-    return app.reader(scope).find(Query(kinds=(Kind.RULE, Kind.NOTE), statuses=(Status.ACTIVE,), limit=_MAX_POOL))
-
-
-def _title(memory: Memory) -> str:
-    where = memory.path if isinstance(memory, Note) and memory.path else memory.title
-    return f"({clip(one_line(where), _TITLE_CHARS)})"
-
-
 # The free checks: files of the project, scripts and targets, programs. They read names and small files, and say nothing
 # in doubt: a path counts as gone only if it could be one of this project's, or was a file when the memory was made. A
 # memory of the user's holds in every project, so only its absolute paths are checked.
@@ -272,60 +244,46 @@ def outdated_claims(app: App, scope: Scope, memory: Memory) -> tuple[str, ...]:
     gone = {path for path in changed if root and not os.path.lexists(root / path)}
     problems = [f"{path} is gone" for path in sorted(gone)]
     problems += [f"{path} changed since" for path in sorted(changed - gone)]
-    for sort, name in review.find_claims(f"{memory.title}\n{memory.body}"):
-        is_missing, words = _CHECKS[sort]
-        if name not in changed and is_missing(name, root):
-            problems.append(words.format(name))
+    for claim in review.find_claims(f"{memory.title}\n{memory.body}"):
+        with suppress(OSError, ValueError, RecursionError):
+            if claim[1] not in changed and _is_missing(claim, root):
+                problems.append(_MISSING[claim[0]].format(claim[1]))
     return tuple(dict.fromkeys(problems))
 
 
-def _is_missing_path(name: str, root: Path | None) -> bool:
-    """`/api/users` is a route as often as a path, and a relative one may be another project's: its first folder has to
-    be there."""
-    try:
+def _is_missing(claim: review.Claim, root: Path | None) -> bool:
+    kind, name = claim
+    if kind == "program":  # as a shell would look it up, on the PATH of this process
+        places = environment().get("PATH", "")
+        return bool(places) and name not in _BUILT_IN and shutil.which(name, path=places) is None
+    if kind == "path":
+        # `/api/users` is a route as often as a path, and a relative one may be another project's: its first folder has
+        # to be there.
         path = user_home() / name[2:] if name.startswith("~/") else Path(name)
         if path.is_absolute():
             return Path(*path.parts[:2]).is_dir() and not os.path.lexists(path)
         if root is None or ".." in path.parts or len(path.parts) < 2:
             return False
         return (root / path.parts[0]).is_dir() and not os.path.lexists(root / path)
-    except (OSError, ValueError):
+    if root is None:
         return False
-
-
-def _is_missing_program(name: str, _root: Path | None) -> bool:
-    """Looks it up as a shell would, on the PATH of this process."""
-    path = environment().get("PATH", "")
-    return bool(path) and name not in _BUILT_IN and shutil.which(name, path=path) is None
-
-
-def _is_missing_script(name: str, root: Path | None) -> bool:
-    try:
-        held = json.loads(read_limited(root / "package.json", _MAX_BYTES)) if root else None
+    if kind == "script":
+        held = json.loads(read_limited(root / "package.json", _MAX_BYTES))
         scripts = held.get("scripts", {}) if isinstance(held, dict) else None
         return isinstance(scripts, dict) and name not in scripts
-    except (OSError, ValueError, RecursionError):
-        return False
+    makefile = next((root / file for file in _MAKEFILES if (root / file).exists()), root / _MAKEFILES[0])
+    text = read_limited(makefile, _MAX_BYTES).decode()
+    targets = {target for line in _TARGET.findall(text) for target in line.split()}
+    # Never where the Makefile has pattern rules, or includes other files.
+    is_open = any("%" in one or "$" in one for one in targets) or re.search(r"^-?include\s", text, re.MULTILINE)
+    return not is_open and name not in targets
 
 
-def _is_missing_target(name: str, root: Path | None) -> bool:
-    """Never where the Makefile has pattern rules, or includes other files."""
-    for path in (root / file for file in _MAKEFILES) if root else ():
-        try:
-            text = read_limited(path, _MAX_BYTES).decode()
-        except (OSError, ValueError):
-            continue
-        targets = {target for line in _TARGET.findall(text) for target in line.split()}
-        is_open = any("%" in one or "$" in one for one in targets) or re.search(r"^-?include\s", text, re.MULTILINE)
-        return not is_open and name not in targets
-    return False
-
-
-_CHECKS = {
-    "path": (_is_missing_path, "{} is not there"),
-    "program": (_is_missing_program, "there is no program {}"),
-    "script": (_is_missing_script, "package.json has no script {}"),
-    "target": (_is_missing_target, "the Makefile has no target {}"),
+_MISSING = {
+    "path": "{} is not there",
+    "program": "there is no program {}",
+    "script": "package.json has no script {}",
+    "target": "the Makefile has no target {}",
 }
 
 
@@ -340,12 +298,9 @@ def flag(store: Store, memory: Memory) -> None:
 
 def read_flags(store: Store) -> dict[str, str]:
     """The hashes by id."""
-    found = {id: (store.get(id, follow=False), hash) for id, hash in OUTDATED.read(store).items()}
-    return {
-        id: hash
-        for id, (one, hash) in found.items()
-        if one and one.status is Status.ACTIVE and content_hash(one) == hash
-    }
+    found = [(store.get(id, follow=False), hash) for id, hash in OUTDATED.read(store).items()]
+    active = [(one, hash) for one, hash in found if one and one.status is Status.ACTIVE]
+    return {one.id: hash for one, hash in active if content_hash(one) == hash}
 
 
 def remove_flags(store: Store, ids: Iterable[str]) -> None:
