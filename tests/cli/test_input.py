@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.cli.interactive import read_edited
+from recollect.cli.op_command import read_edited
 from tests.cli.run import pinned, program, run
 from tests.cli.terminal import at_terminal, needs_pty
 

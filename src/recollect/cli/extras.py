@@ -105,18 +105,13 @@ def hook(event: str, host: str, record: bool, prepare: bool) -> None:
 def bench() -> click.Command:
     """The benchmarks stand beside the package in a clone, and are not installed with it."""
     if not (_CLONE / "bench" / "cli.py").is_file():
-        raise RecollectError(
-            "The benchmarks are not part of an installed Recollect.",
-            hint="Clone the repository and run `./recollect bench` there.",
-        )
+        hint = "Clone the repository and run `./recollect bench` there."
+        raise RecollectError("The benchmarks are not part of an installed Recollect.", hint=hint)
     if str(_CLONE) not in sys.path:
         sys.path.append(str(_CLONE))
     from bench.cli import bench as commands
 
     return commands
-
-
-# The daemon
 
 
 @click.group()
@@ -126,7 +121,7 @@ def daemon() -> None:
 
 @daemon.command()
 @_as_json
-def start(as_json: bool) -> int:
+def start(as_json: bool) -> None:
     """Start it now, rather than at the next hook, and without the pause that follows repeated failures."""
     from recollect.daemon import control
     from recollect.wire import client, stub
@@ -142,12 +137,11 @@ def start(as_json: bool) -> int:
     if found is None:
         raise RecollectError("The daemon does not answer.", hint="`recollect daemon stop` ends it.")
     _show(found, as_json)
-    return 0
 
 
 @daemon.command()
 @_as_json
-def stop(as_json: bool) -> int:
+def stop(as_json: bool) -> None:
     """Stop it; the next hook starts a new one."""
     from recollect.daemon import control
 
@@ -158,12 +152,11 @@ def stop(as_json: bool) -> int:
         click.echo(json.dumps({"daemon": str(ended)}))
     else:
         click.echo(f"The daemon {'is' if ended is control.Ended.NOT_RUNNING else 'was'} {ended}.")
-    return 0
 
 
 @daemon.command()
 @_as_json
-def status(as_json: bool) -> int:
+def status(as_json: bool) -> None:
     """What it holds and what it did; exit code 3 if none is running."""
     from recollect.daemon import control
     from recollect.wire import client
@@ -174,7 +167,6 @@ def status(as_json: bool) -> int:
         hint = "`recollect daemon start` starts one at once." if slow else "The next hook starts one."
         raise NotFound(f"No daemon is running{f'; {slow}' if slow else ''}.", hint=hint)
     _show(found | ({"restarts": slow} if slow else {}), as_json)
-    return 0
 
 
 @daemon.command()

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -20,31 +20,22 @@ from recollect.base.errors import RecollectError
 from recollect.base.text import json_visible, visible
 from recollect.ops.table import OPS, Group, Op
 
-
-class Extra(NamedTuple):
-    """A command that is not an operation: it runs a process, or shows how Recollect works."""
-
-    name: str
-    group: Group
-    summary: str
-
-
-EXTRAS = (
-    Extra("daemon", Group.AGENTS, "The process that answers hooks: start, stop, status, run."),
-    Extra("mcp", Group.AGENTS, "Serve memory to an agent over MCP; agents start this themselves."),
-    Extra("logs", Group.AGENTS, "What was decided and when, one line per decision; -f follows."),
-    Extra("hook", Group.DEVELOPERS, "Answer one event from standard input, as an agent would get it."),
-    Extra("bench", Group.DEVELOPERS, "Measure speed, recall, crashes and damage (in a clone only)."),
-    Extra("completion", Group.DEVELOPERS, "Print the completion script for a shell."),
-)
+# Commands that are not operations: they run a process, or show how Recollect works.
+EXTRAS = {
+    "daemon": (Group.AGENTS, "The process that answers hooks: start, stop, status, run."),
+    "mcp": (Group.AGENTS, "Serve memory to an agent over MCP; agents start this themselves."),
+    "logs": (Group.AGENTS, "What was decided and when, one line per decision; -f follows."),
+    "hook": (Group.DEVELOPERS, "Answer one event from standard input, as an agent would get it."),
+    "bench": (Group.DEVELOPERS, "Measure speed, recall, crashes and damage (in a clone only)."),
+    "completion": (Group.DEVELOPERS, "Print the completion script for a shell."),
+}
+# Commands that have commands below them.
 PARENTS = {
     "import": "Read past sessions, or what another memory kept.",
     "inbox": "Decide on the rules that wait for you.",
     "note": "Write, show and archive notes.",
     "rule": "Add a rule; `recollect rules` lists them.",
 }
-"""Commands that have commands below them."""
-_PLURALS = {"rules": "rule", "notes": "note"}
 _HELP = "help"
 
 
@@ -65,7 +56,7 @@ class Tree(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         names = dict.fromkeys(op.name.split()[len(self.path)] for op in _below(self.path))
-        return [*names, *(extra.name for extra in EXTRAS), _HELP] if not self.path else [*names]
+        return [*names, *EXTRAS, _HELP] if not self.path else [*names]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         path = (*self.path, cmd_name)
@@ -74,8 +65,14 @@ class Tree(click.Group):
 
             return command_of(named[0], cmd_name)
         if _below(path):
-            return _parent(path)
-        if cmd_name in (extra.name for extra in EXTRAS):
+            parent = Tree(name=cmd_name, help=PARENTS[path[0]])
+            parent.path = path
+            if path == ("inbox",):
+                from recollect.cli.op_command import add_review
+
+                add_review(parent)
+            return parent
+        if cmd_name in EXTRAS:
             found: click.Command | Callable[[], click.Command]
             found = getattr(import_module("recollect.cli.extras"), cmd_name)
             return found if isinstance(found, click.Command) else found()
@@ -96,9 +93,8 @@ class Tree(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        singular = _PLURALS.get(name)
-        if singular and args[1:] and any(op.name == f"{singular} {args[1]}" for op in OPS):
-            name, args = singular, [singular, *args[1:]]
+        if name in ("rules", "notes") and args[1:] and any(op.name == f"{name[:-1]} {args[1]}" for op in OPS):
+            name, args = name[:-1], [name[:-1], *args[1:]]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             import difflib  # like JSON below, not loaded for `--help`
 
@@ -112,8 +108,8 @@ class Tree(click.Group):
 
 def group_rows(group: Group) -> list[tuple[str, str]]:
     """The commands of a group with their summaries."""
-    every: list[Op | Extra] = [*OPS, *EXTRAS]
-    return [(one.name, one.summary) for one in every if one.group is group]
+    every = {op.name: (op.group, op.summary) for op in OPS} | EXTRAS
+    return [(name, summary) for name, (of, summary) in every.items() if of is group]
 
 
 @click.command(_HELP)
@@ -160,16 +156,6 @@ def _below(path: tuple[str, ...]) -> list[Op]:
     return [op for op in OPS if (words := tuple(op.name.split()))[: len(path)] == path and words != path]
 
 
-def _parent(path: tuple[str, ...]) -> Tree:
-    parent = Tree(name=path[-1], help=PARENTS[path[0]])
-    parent.path = path
-    if path == ("inbox",):
-        from recollect.cli.interactive import add_review
-
-        add_review(parent)
-    return parent
-
-
 _EPILOG = "First steps: `recollect demo` shows what it does; `recollect install` connects your agents."
 
 
@@ -180,7 +166,14 @@ def program() -> None:
 
 
 def main() -> NoReturn:
-    _prepare_streams()
+    # UTF-8 whatever the locale: what cannot be spelt is escaped. A stream that was closed is empty.
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - as long as the process
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         sys.exit(program.main(prog_name="recollect", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as help_wanted:
@@ -213,14 +206,3 @@ def _fail(message: str, hint: str, code: int, name: str) -> NoReturn:
     else:
         click.echo(visible(f"recollect: {message}" + (f"\n  {hint}" if hint else "")), err=True)
     sys.exit(code)
-
-
-def _prepare_streams() -> None:
-    """UTF-8 whatever the locale: what cannot be spelt is escaped. A stream that was closed is empty."""
-    for name in ("stdin", "stdout", "stderr"):
-        if getattr(sys, name) is None:
-            mode = "r" if name == "stdin" else "w"
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - as long as the process
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")

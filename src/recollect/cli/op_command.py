@@ -1,9 +1,13 @@
-"""One operation as one command: its parameters from the function's signature, its help from the table."""
+"""One operation as one command: its parameters from the function's signature, its help from the table; and what needs a
+person at a terminal: going through the inbox, editing in $EDITOR, choosing agents. Without a terminal nobody is asked:
+the inbox is listed, an edit needs options, `install` takes the usual agent.
+"""
 
 from __future__ import annotations
 
 import sys
 import typing
+from contextlib import closing
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -13,14 +17,18 @@ import click
 from recollect.app.core import App
 from recollect.app.lookup import find_like
 from recollect.base.errors import BadInput, NotFound, RecollectError
+from recollect.base.files import write_private
 from recollect.base.text import one_line, visible
-from recollect.cli import interactive
-from recollect.cli.output import Bar, print_result
+from recollect.cli.output import Bar, print_blocks, print_result
+from recollect.model.memory import Memory
 from recollect.model.result import Checkup, Verified
 from recollect.ops.table import Effect, Op, Parameter
+from recollect.render.blocks import Line, Tone
 
 _MAX_STDIN_BYTES = 20_000_000
 _NAMES_A_MEMORY = frozenset({"ID", "[ID]", "NAME", "FROM", "TO", "KEPT", "OTHER"})
+_KEYS = "[a]ccept  [e]dit  [r]eject  [s]kip  [q]uit"
+_END_KEYS = frozenset("q\x03\x04\x1b")
 
 
 def command_of(op: Op, name: str = "") -> click.Command:
@@ -44,18 +52,20 @@ def command_of(op: Op, name: str = "") -> click.Command:
 
 
 def _run(op: Op, values: dict[str, Any], *, as_json: bool, dry_run: bool, yes: bool) -> int:
-    app = App.open(current_folder(), dry_run=dry_run, progress=Bar())
-    try:
+    with closing(App.open(current_folder(), dry_run=dry_run, progress=Bar())) as app:
         if op.name == "edit":
-            values = interactive.edit_in_editor(app, values)
+            values = edit_in_editor(app, values)
         if op.name == "install" and not as_json:
-            values = interactive.choose_agents(app, values)
+            values = choose_agents(app, values)
         if any(values[name] for name in op.erases) and not (yes or dry_run):
-            _ask_before_erasing(op, app, values)
+            if not sys.stdin.isatty():
+                message = f"`{op.name} --{op.erases[0]}` cannot be undone, and nobody is there to ask."
+                raise BadInput(message, hint="Add --yes, or --dry-run to look.")
+            for found in (app.find(name)[1] for name in values["names"]):
+                click.echo(visible(f"  {found.id[-6:]}  {one_line(found.title)}"), err=True)
+            click.confirm("This cannot be undone. Go on?", abort=True, err=True)
         result = op.function(app, **values)
         print_result(app, result, as_json=as_json)
-    finally:
-        app.close()
     if isinstance(result, Verified) and not result.clean:
         return 5
     return 1 if isinstance(result, Checkup) and not result.healthy else 0
@@ -71,18 +81,6 @@ def current_folder() -> Path:
         return Path.cwd()
     except FileNotFoundError:
         raise NotFound("The current folder no longer exists.", hint="Go to one that does.") from None
-
-
-def _ask_before_erasing(op: Op, app: App, values: dict[str, Any]) -> None:
-    if not sys.stdin.isatty():
-        raise BadInput(
-            f"`{op.name} --{op.erases[0]}` cannot be undone, and nobody is there to ask.",
-            hint="Add --yes, or --dry-run to look.",
-        )
-    for name in values["names"]:
-        found = app.find(name)[1]
-        click.echo(visible(f"  {found.id[-6:]}  {one_line(found.title)}"), err=True)
-    click.confirm("This cannot be undone. Go on?", abort=True, err=True)
 
 
 def _argument(p: Parameter) -> click.Argument:
@@ -140,10 +138,124 @@ def _members(kind: Any) -> list[Any]:
 
 def _complete_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     try:
-        app = App.open(Path.cwd(), dry_run=True)
-        known = [memory.id for memory in find_like(app, incomplete)]
-        app.close()
+        with closing(App.open(Path.cwd(), dry_run=True)) as app:
+            known = [memory.id for memory in find_like(app, incomplete)]
     except (RecollectError, OSError):
         return []
     short = [id[-6:] for id in known if incomplete]
     return [id for id in (*known, *short) if id.startswith(incomplete)]
+
+
+def _has_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def add_review(parent: click.Group) -> None:
+    """`recollect inbox` with nothing after it is a command, too."""
+
+    @click.pass_context
+    def run(ctx: click.Context, as_json: bool) -> None:
+        if ctx.invoked_subcommand is None:
+            _review_inbox(as_json)
+
+    parent.invoke_without_command = True
+    parent.no_args_is_help = False
+    parent.params.append(click.Option(["--json", "as_json"], is_flag=True, help="Print what waits as JSON."))
+    parent.callback = run
+    parent.help = f"{parent.help} One key for each; without a terminal, list them."
+
+
+def _review_inbox(as_json: bool) -> None:
+    from recollect.ops import rules
+
+    with closing(App.open(Path.cwd())) as app:
+        waiting = rules.list_inbox(app)
+        if as_json or not waiting.cards or not _has_terminal():
+            print_result(app, waiting, as_json=as_json)
+            return
+        print_blocks([Line(_KEYS, Tone.DIM)])
+        decided = 0
+        for number, card in enumerate(waiting.cards, start=1):
+            memory = card.memory
+            print_blocks([
+                Line(f"{number} of {len(waiting.cards)}  {memory.body}", Tone.TITLE),
+                Line(f"   {memory.id[-6:]}, source: {memory.lane}, {memory.origin or 'unknown'}", Tone.DIM),
+                *(Line(f"   replaces {id[-6:]}?  {app.find(id)[1].body}", Tone.WARN) for id in card.replaces),
+            ])  # fmt: skip
+            while (key := click.getchar().lower()) not in _END_KEYS | {"s"} and not _decide(app, key, memory):
+                print_blocks([Line(_KEYS, Tone.WARN)])
+            if key in _END_KEYS:
+                break
+            decided += key != "s"
+        print_blocks([Line(f"{decided} decided, {len(waiting.cards) - decided} left.")])
+
+
+def _decide(app: App, key: str, memory: Memory) -> bool:
+    from recollect.ops import rules
+
+    if key not in ("a", "e", "r"):
+        return False
+    try:
+        if key == "e":
+            text = click.prompt("as it should read", default=visible(memory.body), show_default=False)
+            done = rules.edit(app, memory.id, text)
+        else:
+            done = (rules.accept if key == "a" else rules.reject)(app, memory.id)
+    except click.Abort:
+        return False
+    except RecollectError as problem:
+        print_blocks([Line(f"{problem.message} {problem.hint}".strip(), Tone.BAD)])
+        return False
+    print_blocks([Line(done.summary, Tone.GOOD)])
+    return True
+
+
+def edit_in_editor(app: App, values: dict[str, Any]) -> dict[str, Any]:
+    """The values of `edit`, with what the person wrote in $EDITOR where no option was given."""
+    if any(values[name] is not None for name in ("title", "body", "topics")):
+        return values
+    if not _has_terminal():
+        hint = "Give --title, --body or --topics; `--body -` reads standard input."
+        raise BadInput("There is no terminal to edit in.", hint=hint)
+    memory = app.find(values["id"])[1]
+    text = f"Title: {memory.title}\nTopics: {', '.join(memory.topics)}\n\n{memory.body}\n"
+    try:
+        written = click.edit(text, extension=".md", require_save=True)
+    except click.ClickException as problem:
+        raise BadInput(problem.message, hint="Set EDITOR to one that works. Nothing was changed.") from None
+    if written is None:
+        return values
+    after = read_edited(written)
+    if after is None:
+        kept = app.home.root / "unsaved-edit.md"
+        write_private(kept, written)
+        hint = f"Nothing was changed. What you wrote is kept in {kept}."
+        raise BadInput("The text must begin with the lines `Title:` and `Topics:` and an empty one.", hint=hint)
+    # Only what the person changed: an editor may write line ends in its own way.
+    before = read_edited(text.replace("\r\n", "\n")) or {}
+    return values | {name: value for name, value in after.items() if value != before.get(name)}
+
+
+def read_edited(written: str) -> dict[str, str] | None:
+    title, topics, blank, body = [*written.split("\n", 3), "", "", ""][:4]
+    if not title.startswith("Title:") or not topics.startswith("Topics:") or blank.strip():
+        return None
+    # The newline that ends the file does not belong to the body.
+    return {"title": title[6:].strip(), "topics": topics[7:].strip(), "body": body.removesuffix("\n")}
+
+
+def choose_agents(app: App, values: dict[str, Any]) -> dict[str, Any]:
+    """The values of `install`, with the agents that the person chose where none was named."""
+    if values["agent"] or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return values
+    from recollect.agents import DEFAULT_HOST, agent
+    from recollect.integrations import agent_pieces
+
+    found = agent_pieces.agents_here(app)
+    if not set(found) - {DEFAULT_HOST}:
+        return values
+    question = "{} was found. Connect it to Recollect?"
+    chosen = tuple(host for host in found if click.confirm(question.format(agent(host).TITLE), default=True, err=True))
+    if not chosen:
+        raise click.Abort
+    return {**values, "agent": chosen}

@@ -21,11 +21,10 @@ from recollect.base.text import json_visible, one_line, visible
 from recollect.model.codec import encode
 from recollect.model.plan import Create
 from recollect.model.result import Cards, Done, Found, Recalled, Result, Shown
-from recollect.render.blocks import Block, Line, Table, Tone
+from recollect.render.blocks import Block, Line, Tone
 from recollect.render.terminal import blocks
 
 _MAX_WIDTH = 110
-_NARROWEST = 8
 _GAP = "  "
 
 
@@ -53,19 +52,15 @@ def lines(shown: Iterable[Block], *, width: int) -> Iterator[tuple[str, Tone]]:
     for block in shown:
         if isinstance(block, Line):
             yield visible(block.text), block.tone
-        else:
-            yield from _table_lines(block, width)
-
-
-def _table_lines(table: Table, width: int) -> Iterator[tuple[str, Tone]]:
-    rows = [[visible(one_line(cell)) for cell in row] for row in (table.columns, *table.rows)]
-    widths = [max(_width(row[i]) for row in rows) for i in range(len(rows[0]))]
-    room = max(width, _NARROWEST * len(widths)) - len(_GAP) * (len(widths) - 1)
-    while sum(widths) > room:
-        widths[widths.index(max(widths))] -= 1
-    for number, row in enumerate(rows):
-        cells = [_fit(cell, wide) for cell, wide in zip(row, widths, strict=True)]
-        yield _GAP.join(cells).rstrip(), Tone.PLAIN if number else Tone.DIM
+            continue
+        rows = [[visible(one_line(cell)) for cell in row] for row in (block.columns, *block.rows)]
+        widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+        room = max(width, 8 * len(widths)) - len(_GAP) * (len(widths) - 1)
+        while sum(widths) > room:
+            widths[widths.index(max(widths))] -= 1
+        for number, row in enumerate(rows):
+            cells = [_fit(cell, wide) for cell, wide in zip(row, widths, strict=True)]
+            yield _GAP.join(cells).rstrip(), Tone.PLAIN if number else Tone.DIM
 
 
 def _width(text: str) -> int:
@@ -94,8 +89,7 @@ def _remember(app: App, result: Result) -> None:
         case Shown(card):
             remember_shown(app, last=card.memory.id)
         case Done(plan=plan, dry_run=False):
-            created = [change.memory.id for change in plan.changes if isinstance(change, Create)]
-            if created:
+            if created := [change.memory.id for change in plan.changes if isinstance(change, Create)]:
                 remember_shown(app, last=created[0])
         case _:
             pass
