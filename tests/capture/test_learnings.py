@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.capture import learnings
-from recollect.capture import lesson_evidence as evidence
+from recollect.capture import lesson_finder as evidence
 from recollect.capture.learnings import LAST_ACTS, MAX_LEARNINGS, MIN_ACTS, find_learnings, question, read_answer
 from recollect.model.command import How, Lesson
 from recollect.model.memory import Lane, Rule, RuleType, Status

@@ -9,10 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.capture.command_errors import ErrorKind, error_in
-from recollect.capture.command_likeness import hides_result, is_tellable, is_workaround, switched_off
-from recollect.capture.lesson_evidence import confirmed_at, is_from_stranger
-from recollect.capture.lesson_finder import REACH_CALLS, find_fixes
+from recollect.capture.failed_commands import (
+    ErrorKind,
+    error_in,
+    hides_result,
+    is_tellable,
+    is_workaround,
+    switched_off,
+)
+from recollect.capture.lesson_finder import REACH_CALLS, confirmed_at, find_fixes, is_from_stranger
 from recollect.model.command import Lesson
 from recollect.model.session import Act, ToolAction
 from tests.capture.acts import call, edited, failed, looked, missed, ran, refused, replied, said

@@ -3,6 +3,6 @@ write what comes out. Word lists and patterns are data (tables.py, data/).
 
 A prompt becomes rules: `prompt_text`, `prompt_rules`, `model_questions`, `rule_relations`.
 A turn becomes part of a thread: `turns`, `terms`, `records`, `titles`, `thread_choice`.
-A failure and its fix become a lesson: `command_errors`, `command_likeness`, `lesson_finder`, `lesson_evidence`.
+A failure and its fix become a lesson: `failed_commands`, `lesson_finder`.
 How calls and turns went: `call_outcomes`. What a session taught: `learnings`.
 """

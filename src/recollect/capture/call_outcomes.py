@@ -8,29 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
-from recollect.capture import lesson_finder
-from recollect.capture.command_errors import error_in
-from recollect.capture.command_likeness import is_tellable, is_tellable_path
+from recollect.capture.failed_commands import error_in, has_failed, is_noise, is_tellable, is_tellable_path
 from recollect.capture.prompt_text import BLOT, masked
 from recollect.capture.tables import Pattern, compiled, table
+from recollect.model import session
 from recollect.model.command import command_of
-from recollect.model.session import (
-    Act,
-    Ending,
-    Outcome,
-    SessionPart,
-    ShownMemory,
-    Speaker,
-    SubagentReport,
-    SubagentState,
-    ToolAction,
-    shorten,
-)
+from recollect.model.session import Act, Ending, Outcome, SessionPart, ShownMemory, Speaker, ToolAction, shorten
 
-ReadReport = Callable[[str], SubagentReport | None]
+ReadReport = Callable[[str], session.SubagentReport | None]
 
 SHOWN_BEFORE_S = 2.0  # a prompt is answered, and memories are shown with it, a moment before it is written down
 MIN_REPORT_CHARS = 5
@@ -41,14 +29,12 @@ _SENTENCE = re.compile("[^.!?\u3002\uff01\uff1f\n]+[.!?\u3002\uff01\uff1f\n]*")
 _PLAIN_COMMAND = re.compile(r"[\w.+-]{1,30}(?: [\w:.+-]{1,30})?")
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     outcome: Outcome
-    acts: tuple[Act, ...]  # the call, or the prompt and all that was done for it
+    acts: Sequence[Act]  # the call, or the prompt and all that was done for it
 
 
-@dataclass(frozen=True, slots=True)
-class RefusalRule:
+class RefusalRule(NamedTuple):
     rule: str
     sessions: tuple[str, ...]
     times: int
@@ -57,20 +43,20 @@ class RefusalRule:
 def find_outcomes(part: SessionPart, shown: Sequence[ShownMemory], report: ReadReport) -> Iterator[Ended]:
     """The outcomes of the new acts. `shown`: what this agent was shown, the oldest first."""
     for number in range(part.new_from, len(part.acts)):
-        act, before, after = part.acts[number], part.acts[:number], part.acts[number + 1 : number + 2]
+        act, before = part.acts[number], part.acts[:number]
+        acts: Sequence[Act] = (act,)
         if act.use is not None:
-            words = next((one.text for one in after if one.refuses == act.id), "")
-            outcome = _call_outcome(part, act, words, _shown_before(act, before, shown))
-            found = Ended(outcome, (act,)) if outcome else None
+            outcome = _call_outcome(part, number, _shown_before(act, before, shown))
         elif act.speaker is Speaker.MACHINE:
             outcome = _report_outcome(part, act, report(act.text))
-            found = Ended(outcome, (act,)) if outcome else None
         elif act.speaker is Speaker.PERSON and not part.agent and not act.agent:
-            found = _turn_outcome(part, act, before, shown)
+            asked = _last_prompt(before)
+            acts = before[before.index(asked) :] if asked else ()
+            outcome = _turn_outcome(part, act, acts, shown) if len(acts) > 1 else None
         else:
             continue
-        if found is not None:
-            yield found
+        if outcome is not None:
+            yield Ended(outcome, acts)
 
 
 def is_re_ask(prompt: str) -> bool:
@@ -80,11 +66,25 @@ def is_re_ask(prompt: str) -> bool:
     return any(_re_ask_openings().match(one) for one in sentences if not one.endswith(("?", "\uff1f")))
 
 
+@cache
+def _re_ask_openings() -> Pattern:
+    read = table("re_asks.toml")
+    openings = [opening for language in read["openings"].values() for opening in language]
+    # Full-width marks are spelt out: they look like others.
+    lead = r"(?:(?:{LEADS})[,.!:;\s\u2026\u3001\u3002\uff0c]+){0,3}"
+    return compiled([f"{lead}(?:{opening.lstrip()})" for opening in openings], read["parts"], re.IGNORECASE)
+
+
 def rules_from_refusals(outcomes: Iterable[Outcome]) -> list[RefusalRule]:
+    """In our own words: a program with its verb, or one file."""
     refused: dict[str, list[str]] = {}
-    for outcome in outcomes:
-        if outcome.kind is Ending.REFUSAL and (rule := _refusal_rule(outcome)):
-            refused.setdefault(rule, []).append(outcome.session)
+    for outcome in (one for one in outcomes if one.kind is Ending.REFUSAL):
+        command = command_of(outcome.action) if ToolAction.RUN in outcome.tags else None
+        words = f"{command.program} {command.verb}".strip() if command else ""
+        if ToolAction.EDIT in outcome.tags and is_tellable_path(outcome.action):
+            refused.setdefault(f"Ask before changing `{outcome.action}`.", []).append(outcome.session)
+        elif _PLAIN_COMMAND.fullmatch(words) and is_tellable(words):
+            refused.setdefault(f"Ask before `{words}`.", []).append(outcome.session)
     return [
         RefusalRule(rule, tuple(dict.fromkeys(sessions)), len(sessions))
         for rule, sessions in refused.items()
@@ -92,24 +92,23 @@ def rules_from_refusals(outcomes: Iterable[Outcome]) -> list[RefusalRule]:
     ]
 
 
-def _call_outcome(part: SessionPart, act: Act, refusal: str, shown: tuple[str, ...]) -> Outcome | None:
+def _call_outcome(part: SessionPart, number: int, shown: tuple[str, ...]) -> Outcome | None:
+    act = part.acts[number]
     tool_action = str(act.use.action) if act.use else ""
     action, next_state = _what(act), ""
     tags: tuple[str, ...] = ("call", tool_action)
     if act.refused:
-        kind, next_state = Ending.REFUSAL, refusal
+        words = (one.text for one in part.acts[number + 1 : number + 2] if one.refuses == act.id)
+        kind, next_state = Ending.REFUSAL, next(words, "")
     elif act.failed and tool_action == ToolAction.DELEGATE:
-        if len(act.text) <= MIN_REPORT_CHARS:
-            return None
-        kind, next_state, tags = Ending.AGENT_FAILURE, act.text, ("subagent", str(SubagentState.FAILED))
-    elif lesson_finder.has_failed(act):
-        if lesson_finder.is_noise(act):
-            return None
+        kind, next_state, tags = Ending.AGENT_FAILURE, act.text, ("subagent", str(session.SubagentState.FAILED))
+    elif has_failed(act):
         kind, next_state = Ending.FAILURE, error_in(act.text).describe(action)
         tags = tags if act.failed else (*tags, "printed")
-    elif shown:
-        kind = Ending.SUCCESS
     else:
+        kind = Ending.SUCCESS
+    is_too_short = kind is Ending.AGENT_FAILURE and len(act.text) <= MIN_REPORT_CHARS
+    if is_too_short or (kind is Ending.FAILURE and is_noise(act)) or (kind is Ending.SUCCESS and not shown):
         return None
     return Outcome(
         kind=kind, at=act.at, session=part.session, act=act.id, agent=part.agent or act.agent,
@@ -118,10 +117,9 @@ def _call_outcome(part: SessionPart, act: Act, refusal: str, shown: tuple[str, .
     )  # fmt: skip
 
 
-def _report_outcome(part: SessionPart, act: Act, report: SubagentReport | None) -> Outcome | None:
-    if report is None or report.state not in (SubagentState.FAILED, SubagentState.KILLED):
-        return None
-    if len(report.text) <= MIN_REPORT_CHARS:
+def _report_outcome(part: SessionPart, act: Act, report: session.SubagentReport | None) -> Outcome | None:
+    has_failed = report is not None and report.state in (session.SubagentState.FAILED, session.SubagentState.KILLED)
+    if report is None or not has_failed or len(report.text) <= MIN_REPORT_CHARS:
         return None
     return Outcome(
         kind=Ending.AGENT_FAILURE, at=act.at, session=part.session, act=act.id, agent=part.agent, actor=report.agent,
@@ -129,24 +127,20 @@ def _report_outcome(part: SessionPart, act: Act, report: SubagentReport | None) 
     )  # fmt: skip
 
 
-def _turn_outcome(part: SessionPart, act: Act, before: Sequence[Act], shown: Sequence[ShownMemory]) -> Ended | None:
-    asked = _last_prompt(before)
-    turn = before[before.index(asked) + 1 :] if asked else ()
-    if asked is None or not turn:
-        return None
+def _turn_outcome(part: SessionPart, act: Act, acts: Sequence[Act], shown: Sequence[ShownMemory]) -> Outcome | None:
+    """`acts`: the prompt before, and all that was done for it."""
     # Reminders before a call belong to that call.
-    first, last = (one.at.plus(seconds=-SHOWN_BEFORE_S).micros for one in (asked, act))
+    first, last = (one.at.plus(seconds=-SHOWN_BEFORE_S).micros for one in (acts[0], act))
     ids = tuple(dict.fromkeys(one.memory for one in shown if not one.call and first <= one.at.micros < last))
     is_again = is_re_ask(act.text)
     if not is_again and not ids:
         return None
-    done = next((one for one in reversed(turn) if one.use is not None), None)
-    outcome = Outcome(
+    done = next((one for one in reversed(acts) if one.use is not None), None)
+    return Outcome(
         kind=Ending.RE_ASK if is_again else Ending.SUCCESS, at=act.at, session=part.session, act=act.id,
-        actor="person", action=shorten(_what(done) if done else asked.text),
+        actor="person", action=shorten(_what(done) if done else acts[0].text),
         next_state=shorten(act.text if is_again else ""), tags=("turn",), shown=ids,
     )  # fmt: skip
-    return Ended(outcome, (asked, *turn))
 
 
 def _what(act: Act) -> str:
@@ -166,21 +160,3 @@ def _shown_before(act: Act, before: Sequence[Act], shown: Sequence[ShownMemory])
     since = max(starts).micros if starts else act.at.micros + 1
     told = (one.memory for one in shown if not one.call and since <= one.at.micros <= act.at.micros)
     return tuple(dict.fromkeys([*(one.memory for one in shown if one.call == act.id), *told]))
-
-
-def _refusal_rule(outcome: Outcome) -> str:
-    """The rule in our own words: a program with its verb, or one file. Empty: there is none to be told."""
-    if ToolAction.EDIT in outcome.tags:
-        return f"Ask before changing `{outcome.action}`." if is_tellable_path(outcome.action) else ""
-    command = command_of(outcome.action) if ToolAction.RUN in outcome.tags else None
-    words = f"{command.program} {command.verb}".strip() if command else ""
-    return f"Ask before `{words}`." if _PLAIN_COMMAND.fullmatch(words) and is_tellable(words) else ""
-
-
-@cache
-def _re_ask_openings() -> Pattern:
-    read = table("re_asks.toml")
-    openings = [opening for language in read["openings"].values() for opening in language]
-    # Full-width marks are spelt out: they look like others.
-    lead = r"(?:(?:{LEADS})[,.!:;\s\u2026\u3001\u3002\uff0c]+){0,3}"
-    return compiled([f"{lead}(?:{opening.lstrip()})" for opening in openings], read["parts"], re.IGNORECASE)

@@ -14,7 +14,7 @@ from recollect.app.rule_keeping import load_rules, new_rule
 from recollect.app.states import SESSION_ENDS
 from recollect.base.errors import RecollectError
 from recollect.base.text import counted
-from recollect.capture import lesson_evidence
+from recollect.capture import lesson_finder
 from recollect.capture.learnings import LAST_ACTS, Learning, LearningKind, find_learnings
 from recollect.capture.lesson_finder import Fix, find_fixes
 from recollect.capture.rule_relations import Relation, relation, says_same
@@ -41,12 +41,12 @@ def learn_lessons(app: App, part: SessionPart) -> Callable[[], None] | None:
         return None  # "fails here" says nothing where there is no project
     found: list[tuple[Fix, bool]] = []
     for fix in find_fixes(part.acts):
-        said_at = lesson_evidence.confirmed_at(fix, part.acts)
+        said_at = lesson_finder.confirmed_at(fix, part.acts)
         is_new = max(fix.at, said_at or 0) >= part.new_from
         words = fix.lesson.sentence()
         # Nothing hidden, no tag, no secret; otherwise it is not told at all.
         is_safe = plain(words, 2 * len(words)) == words and app.redactor.clean(words).text == words
-        if is_new and is_safe and not lesson_evidence.is_from_stranger(fix.lesson, part.acts[: fix.at + 1]):
+        if is_new and is_safe and not lesson_finder.is_from_stranger(fix.lesson, part.acts[: fix.at + 1]):
             found.append((fix, said_at is not None))
     if not found:
         return None
@@ -67,12 +67,12 @@ def _learn(app: App, fix: Fix, session: str, confirmed: bool) -> None:
     def make(store: Store) -> Plan:
         for rule in load_rules(store, *_KEPT, Status.ARCHIVED):
             known = Lesson.read(rule.body)
-            if lesson_evidence.is_same_lesson(known, learnt) if known else says_same(words, rule.body):
-                again = lesson_evidence.seen_again(rule, learnt, session, now=now, is_confirmed=confirmed)
+            if lesson_finder.is_same_lesson(known, learnt) if known else says_same(words, rule.body):
+                again = lesson_finder.seen_again(rule, learnt, session, now=now, is_confirmed=confirmed)
                 return Plan.of([Update.between(rule, again)])
         waits = fix.is_sure or confirmed
         tags = [f"{Lesson.SESSION_TAG}{session}"]
-        tags += [lesson_evidence.CONFIRMED_TAG] if confirmed else [] if waits else [lesson_evidence.FADED_TAG]
+        tags += [lesson_finder.CONFIRMED_TAG] if confirmed else [] if waits else [lesson_finder.FADED_TAG]
         rule = new_rule(
             app, words, rule_type=RuleType.FAILURE, origin=Lesson.ORIGIN, lane=Lane.TOOL, group=session,
             tags=tuple(tags), status=Status.CANDIDATE if waits else Status.ARCHIVED,
@@ -90,7 +90,7 @@ def promote_lessons(app: App) -> tuple[str, ...]:
         return ()
 
     def make(store: Store) -> Plan:
-        return lesson_evidence.promotion_plan(load_rules(store, *_KEPT), now=app.clock.now())
+        return lesson_finder.promotion_plan(load_rules(store, *_KEPT), now=app.clock.now())
 
     done = app.commit(Scope.PROJECT, "promote", make, lambda plan: f"{len(plan.changes)} lessons were looked at again.")
     updates = [change for change in done.plan.changes if isinstance(change, Update)]
@@ -142,7 +142,7 @@ def keep_learnings(app: App, session: str, found: tuple[Learning, ...]) -> int:
         now = app.clock.now()
         rules = store.find(Query(kinds=(Kind.RULE,), limit=_MAX_LOADED))
         waiting = [one for one in rules if LEARNING_TAG in one.tags and one.status is Status.CANDIDATE]
-        old_ones = [one for one in waiting if now.days_since(one.last_active_at) >= lesson_evidence.FADES_DAYS]
+        old_ones = [one for one in waiting if now.days_since(one.last_active_at) >= lesson_finder.FADES_DAYS]
         changes: list[Change] = [Update.between(one, replace(one, status=Status.ARCHIVED)) for one in old_ones]
         room = MAX_WAITING - len(waiting) + len(old_ones)
         for one in found:
