@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.capture import learnings
 from recollect.capture import lesson_finder as evidence
-from recollect.capture.learnings import LAST_ACTS, MAX_LEARNINGS, MIN_ACTS, find_learnings, question, read_answer
+from recollect.capture.model_questions import LAST_ACTS, MAX_LEARNINGS, MIN_ACTS, LearningKind, find_learnings
+from recollect.capture.model_questions import ask_for_learnings as question
+from recollect.capture.model_questions import read_learnings as read_answer
 from recollect.model.command import How, Lesson
 from recollect.model.memory import Lane, Rule, RuleType, Status
 from recollect.model.plan import Update
@@ -69,9 +70,7 @@ def test_nothing_of_a_session_that_hardly_began_and_only_the_last_words_of_a_lon
 def test_few_are_kept_each_once_and_causes_first():
     many = [said(f"`tool{number}` needs `VAR_{number}` to be exported.", id=f"n{number}") for number in range(9)]
     kept = find_learnings([*FILLER, said(f"{CAUSE} {CAUSE}"), *many])
-    assert [one.kind for one in kept] == [learnings.LearningKind.CAUSE] + [learnings.LearningKind.NEED] * (
-        MAX_LEARNINGS - 1
-    )
+    assert [one.kind for one in kept] == [LearningKind.CAUSE] + [LearningKind.NEED] * (MAX_LEARNINGS - 1)
     assert kept[1].text == "`tool8` needs `VAR_8` to be exported.", "the last word counts"
 
 

@@ -47,7 +47,7 @@ _RECALL = ("recall.model_choice:read_answer", "recall", ("MEMORY_RECALL", "MEMOR
 _VALIDATE = ("validate", ("MEMORY_VALIDATION",), 300)
 USES: dict[Use, Row] = {
     Use.CLASSIFY: Row("capture-classify", "capture.model_questions:read_rule", "classify"),
-    Use.EXTRACT: Row("capture-extract", "capture.learnings:read_answer", "extract", seconds=120),
+    Use.EXTRACT: Row("capture-extract", "capture.model_questions:read_learnings", "extract", seconds=120),
     Use.REVIEW: Row("review", "capture.model_questions:read_proposals", "update", ("MEMORY_UPDATE",), 300),
     Use.FORGET: Row("forget-review", "lifecycle.review:read_verdicts", "forget", ("MEMORY_FORGETTING",), 300),
     Use.VALIDATE_CLAIMS: Row("validate-claims", "lifecycle.review:read_checks", *_VALIDATE, turns=10),

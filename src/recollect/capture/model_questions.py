@@ -1,22 +1,29 @@
-"""What a language model is asked about a turn, and what its answers may change. Asks nobody (ops/turn_questions.py).
+"""What a language model is asked about a turn or a session, and what its answers may change. Asks nobody
+(ops/turn_questions.py). And what patterns alone learn from a session's last words.
 
 A prompt that the judge is unsure of becomes a rule only if the answer quotes the person's own words. A review of the
 last messages may propose new words for a memory that the model was shown, or something new, and nothing else.
+
+Learnings are durable facts about the work; they are proposed, never put in force. By patterns a sentence must say what
+something needs or what the cause was, and name something that can be looked up. By a language model it must rest on a
+quote; what the person said is kept in their own words.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from enum import StrEnum
 from typing import NamedTuple
 
 from recollect.base.text import clip, one_line
 from recollect.capture.prompt_rules import WAITS, scope_of, word_rule
-from recollect.capture.prompt_text import NOTHING_LASTING, Action, Draft, FoundRule, Piece, spoken_text
+from recollect.capture.prompt_text import BLOT, FENCE, Action, Draft, FoundRule, masked, sentences, spoken_text
+from recollect.capture.tables import Patterns
 from recollect.model.ask import Ask, Use, read_objects
 from recollect.model.memory import Lane, Memory, RuleType
-from recollect.model.session import Act, Speaker, ToolAction, ToolUse
+from recollect.model.session import Act, Speaker, ToolAction
 
 # A prompt is worth a question down to this far below the log odds for the inbox; further down the judge is sure.
 NEARLY = 2.0
@@ -25,17 +32,18 @@ _MIN_QUOTE_WORDS, _MAX_QUOTE_CHARS = 2, 400
 _RULE_TYPES = (RuleType.PREFERENCE, RuleType.CORRECTION, RuleType.DEVOPS)
 MAX_MESSAGES = 50
 MAX_PROPOSALS = 5  # per answer; a model that proposes more has misread the question
-_REWRITE_CHARS = 4_000
-_NEW_CHARS = 500
-_MESSAGE_CHARS = 1_500
-_MEMORY_CHARS = 2_000
-_SPOKEN = {Speaker.PERSON: "person", Speaker.AGENT: "agent"}
+_REWRITE_CHARS, _NEW_CHARS, _MESSAGE_CHARS, _MEMORY_CHARS = 4_000, 500, 1_500, 2_000
 WRITES = frozenset({"ai_pin", "ai_merge", "ai_split", "ai_compact", "ai_undo"})
 _COMMANDS = re.compile(
     r"(?:^|[\s;&|(/])(?:recollect|ai)\s+(?:pin|edit|forget|delete|merge|split|compact|undo|capture|archive|restore"
     r"|rule\s+(?:add|retire)|note\s+(?:save|evolve|archive|restore)|inbox\s+(?:accept|edit|reject))\b"
 )
 _OWN_FILES = re.compile(r"(?:^|/)(?:\.ai/memory|memory-cold|_inbox|_always-load)/|(?:^|/)memory/[^/]+\.md$")
+MIN_ACTS, LAST_ACTS, MAX_LEARNINGS = 10, 50, 5
+_CHARS, _MAX_WORDS = range(25, 260), 45
+_MODEL_CHARS, _MIN_QUOTE_CHARS, _ACT_CHARS = range(15, 260), 12, 800
+_SPEAKERS = {Speaker.PERSON: Lane.USER, Speaker.AGENT: Lane.AGENT}
+_CUES = Patterns("learnings")
 
 
 # Unsure prompts
@@ -44,7 +52,8 @@ _OWN_FILES = re.compile(r"(?:^|/)(?:\.ai/memory|memory-cold|_inbox|_always-load)
 def is_unsure(draft: Draft) -> bool:
     if draft.found:
         return all(found.action is not Action.STORED for found in draft.found)
-    return not draft.whole and any(_is_nearly_a_rule(piece) for piece in draft.pieces if not piece.veto)
+    open_to_doubt = (piece for piece in draft.pieces if not piece.veto and not draft.whole)
+    return any(one.score > 0 if one.odds is None else one.odds > WAITS - NEARLY for one in open_to_doubt)
 
 
 def ask_if_rule(draft: Draft) -> Ask:
@@ -53,10 +62,14 @@ def ask_if_rule(draft: Draft) -> Ask:
 
 def read_rule(text: str, draft: Draft) -> Draft:
     """The draft as it stands after the answer: with a rule in force, or without any."""
-    quote, rule_type = _quoted_rule(text)
+    quote, rule_type = "", RuleType.PREFERENCE
+    for one in read_objects(text, "{"):
+        if one.get("rule") is True and isinstance(words := one.get("quote"), str):
+            quote = words.strip()[:_MAX_QUOTE_CHARS]
+            rule_type = next((known for known in _RULE_TYPES if known == one.get("type")), rule_type)
     if len(quote.split()) < _MIN_QUOTE_WORDS and quote.isascii():
         return draft.drop("a language model sees no rule in it")
-    if normalize(quote) not in normalize(_spoken_words(draft)):
+    if _normalize(quote) not in _normalize(_spoken_words(draft)):
         return draft.drop("a language model quoted what was not said")
     waiting = [found for found in draft.found if _is_overlapping(found.rule, quote)]
     if waiting:  # worded as it is in the inbox, so that it is known there
@@ -64,26 +77,12 @@ def read_rule(text: str, draft: Draft) -> Draft:
     rule = word_rule([quote], draft.language)
     reason = "a language model took it for a rule"
     found = FoundRule(rule, rule_type, scope_of(draft, quote), Action.STORED, reason, 0.0)
-    return replace(draft, found=(found,), dropped="") if rule else draft.drop(NOTHING_LASTING)
+    return replace(draft, found=(found,), dropped="") if rule else draft.drop()
 
 
-def normalize(text: str) -> str:
+def _normalize(text: str) -> str:
     """Evens out case, spacing and apostrophes."""
     return " ".join(text.casefold().replace("\u2019", "'").split())
-
-
-def _is_nearly_a_rule(piece: Piece) -> bool:
-    return piece.score > 0 if piece.odds is None else piece.odds > WAITS - NEARLY
-
-
-def _quoted_rule(text: str) -> tuple[str, RuleType]:
-    """What the answer quotes, where it says that it is a rule."""
-    match read_objects(text, "{"):
-        case [{"rule": True, "quote": str(quote), **rest}]:
-            named = next((one for one in _RULE_TYPES if one == rest.get("type")), RuleType.PREFERENCE)
-            return quote.strip()[:_MAX_QUOTE_CHARS], named
-        case _:
-            return "", RuleType.PREFERENCE
 
 
 def _spoken_words(draft: Draft) -> str:
@@ -93,7 +92,7 @@ def _spoken_words(draft: Draft) -> str:
 
 def _is_overlapping(rule: str, quote: str) -> bool:
     """Whether both speak of the same words: most of the shorter one's are in the other."""
-    one, other = (set(normalize(text).strip(".!?").split()) for text in (rule, quote))
+    one, other = (set(_normalize(text).strip(".!?").split()) for text in (rule, quote))
     return 2 * len(one & other) > min(len(one), len(other))
 
 
@@ -116,24 +115,23 @@ def find_turn(acts: Sequence[Act], number: int) -> Sequence[Act]:
 
 def has_news(acts: Sequence[Act]) -> bool:
     """Person and agent both said something; calls and what came of them are captured without a model."""
-    return set(_SPOKEN) <= {act.speaker for act in acts if act.text}
+    return set(_SPEAKERS) <= {act.speaker for act in acts if act.text}
 
 
 def has_written_memory(acts: Sequence[Act]) -> bool:
     """Whether the agent wrote to memory itself: by a tool or command of ours, or in a file of notes."""
-    return any(_is_write(act.use) for act in acts if act.use is not None and act.failed is not True)
-
-
-def _is_write(use: ToolUse) -> bool:
-    if use.action is ToolAction.EDIT and any(_OWN_FILES.search(file.replace("\\", "/")) for file in use.files):
-        return True
-    is_command = use.action is ToolAction.RUN and _COMMANDS.search(use.what) is not None
-    return is_command or use.tool.rpartition("__")[2] in WRITES
+    for use in (act.use for act in acts if act.use is not None and act.failed is not True):
+        files = use.files if use.action is ToolAction.EDIT else ()
+        is_command = use.action is ToolAction.RUN and _COMMANDS.search(use.what)
+        is_note = any(_OWN_FILES.search(file.replace("\\", "/")) for file in files)
+        if is_note or is_command or use.tool.rpartition("__")[2] in WRITES:
+            return True
+    return False
 
 
 def last_messages(acts: Sequence[Act]) -> tuple[Act, ...]:
     """The last messages of the person and the agent."""
-    return tuple(act for act in acts if act.speaker in _SPOKEN and act.text and not act.agent)[-MAX_MESSAGES:]
+    return tuple(act for act in acts if act.speaker in _SPEAKERS and act.text and not act.agent)[-MAX_MESSAGES:]
 
 
 def lane_of(acts: Sequence[Act]) -> Lane:
@@ -143,7 +141,7 @@ def lane_of(acts: Sequence[Act]) -> Lane:
 
 
 def ask_for_proposals(said: Sequence[Act], known: Sequence[Memory]) -> Ask:
-    heard = "\n\n".join(f"[{_SPOKEN[act.speaker]}] {clip(act.text, _MESSAGE_CHARS)}" for act in said)
+    heard = "\n\n".join(f"[{act.speaker}] {clip(act.text, _MESSAGE_CHARS)}" for act in said)
     listed = "\n\n".join(f"## {one.id} ({one.kind}): {one.title}\n{clip(one.body, _MEMORY_CHARS)}" for one in known)
     asked = f"<messages>\n{heard}\n</messages>\n\nKnown memories:\n\n{listed or '(none)'}"
     return Ask(Use.REVIEW, (("asked", asked),))
@@ -154,21 +152,108 @@ def read_proposals(answer: str, known: Sequence[Memory]) -> tuple[Proposal, ...]
     by_id = {one.id: one for one in known}
     found: dict[str, Proposal] = {}
     for one in read_objects(answer):
-        proposal = _proposal(one, by_id)
-        if proposal is not None:
-            found.setdefault(proposal.id or proposal.body.casefold(), proposal)
+        content, name = one.get("content"), one.get("name")
+        body, old = content.strip() if isinstance(content, str) else "", by_id.get(str(name))
+        if name is None and 0 < len(body) <= _NEW_CHARS:
+            rule_type = next((known for known in RuleType if known == one.get("type")), RuleType.DEVOPS)
+            found.setdefault(one_line(body).casefold(), Proposal(one_line(body), rule_type=rule_type))
+        elif old is not None and 0 < len(body) <= _REWRITE_CHARS and one_line(body) != one_line(old.body):
+            found.setdefault(old.id, Proposal(body, old.id))
     return tuple(found.values())[:MAX_PROPOSALS]
 
 
-def _proposal(one: Mapping[str, object], known: Mapping[str, Memory]) -> Proposal | None:
-    body, name = one.get("content"), one.get("name")
-    if not isinstance(body, str) or not body.strip():
+# Learnings
+
+
+class LearningKind(StrEnum):
+    """The surer first."""
+
+    CAUSE = "what the cause was"
+    NEED = "what something needs"
+
+
+class Learning(NamedTuple):
+    text: str
+    kind: LearningKind
+    lane: Lane
+
+
+def find_learnings(acts: Sequence[Act], *, last: int = LAST_ACTS) -> tuple[Learning, ...]:
+    """Out of the last acts, where there are enough to speak of a session at all; causes come first."""
+    own = [act for act in acts if not act.agent][-last:]
+    if len(own) < MIN_ACTS:
+        return ()
+    found: dict[str, Learning] = {}
+    for act in reversed(own):  # the last word on a thing counts
+        lane = _SPEAKERS.get(act.speaker)
+        if lane is None or act.plan:
+            continue
+        text, seen = (act.text, masked(act.text)) if lane is Lane.USER else (_prose(act.text),) * 2
+        for piece in sentences(text, seen):
+            is_cut = lane is Lane.AGENT and _CUES.second_half.match(_CUES.list_marks.sub("", piece.text))
+            kind = None if BLOT in piece.seen or piece.veto or is_cut else _kind(piece.text)
+            if kind is not None:
+                learnt = Learning(_trim(piece.text), kind, lane)
+                found.setdefault(learnt.text.casefold(), learnt)
+    return tuple(sorted(found.values(), key=lambda one: list(LearningKind).index(one.kind))[:MAX_LEARNINGS])
+
+
+def ask_for_learnings(acts: Sequence[Act]) -> Ask | None:
+    """None where too little happened. What tools printed is left out: it is nobody's word."""
+    own, lines = _last(acts), []
+    for act in own:
+        if act.speaker in _SPEAKERS:
+            lines.append(f"{act.speaker}: {clip(one_line(act.text), _ACT_CHARS)}")
+        elif act.use is not None:
+            what = clip(one_line(act.use.what or " ".join(act.use.files)), _ACT_CHARS // 4)
+            lines.append(f"{'failed' if act.failed else 'done'}: {act.use.action} {what}")
+    return Ask(Use.EXTRACT, (("session", "\n".join(lines)),)) if len(own) >= MIN_ACTS else None
+
+
+def read_learnings(text: str, acts: Sequence[Act]) -> tuple[Learning, ...]:
+    found: dict[str, Learning] = {}
+    for one in read_objects(text):
+        learnt, quote = one.get("learning"), one.get("quote")
+        if not isinstance(learnt, str) or not isinstance(quote, str) or len(_normalize(quote)) < _MIN_QUOTE_CHARS:
+            continue
+        lane = _lane(_normalize(quote), _last(acts))
+        words = one_line(quote if lane is Lane.USER else learnt)
+        if lane is not None and len(words) in _MODEL_CHARS and not _CUES.hidden.search(words):
+            found.setdefault(words.casefold(), Learning(words, LearningKind.NEED, lane))
+    return tuple(found.values())[:MAX_LEARNINGS]
+
+
+def _prose(text: str) -> str:
+    """What the agent says itself: without code, quotes and tables."""
+    lines = FENCE.sub("\n\n", text).splitlines()
+    return "\n".join("" if line.lstrip().startswith((">", "|", "$", "    ")) else line for line in lines)
+
+
+def _kind(sentence: str) -> LearningKind | None:
+    text = _trim(sentence)
+    if len(text) not in _CHARS or len(text.split()) > _MAX_WORDS or not _CUES.named.search(text):
         return None
-    body = body.strip()
-    if name is None:
-        rule_type = next((known for known in RuleType if known == one.get("type")), RuleType.DEVOPS)
-        return Proposal(one_line(body), rule_type=rule_type) if len(body) <= _NEW_CHARS else None
-    old = known.get(name) if isinstance(name, str) else None
-    if old is None or len(body) > _REWRITE_CHARS or one_line(body) == one_line(old.body):
+    if any(one.search(sentence) for one in (_CUES.unstated, _CUES.hidden, _CUES.long_quote)):
         return None
-    return Proposal(body, old.id)
+    if _CUES.leans.match(text) or any(one.search(text) for one in (_CUES.guess, _CUES.plan, _CUES.now, _CUES.vague)):
+        return None
+    return LearningKind.CAUSE if _CUES.cause.search(text) else LearningKind.NEED if _CUES.need.search(text) else None
+
+
+def _trim(sentence: str) -> str:
+    text = _CUES.opens.sub("", _CUES.list_marks.sub("", one_line(sentence)))
+    return text[:1].upper() + text[1:] if not text.startswith("`") else text
+
+
+def _lane(quote: str, acts: Sequence[Act]) -> Lane | None:
+    """Whose words they are. What a person pasted or quoted in a prompt is not theirs."""
+    for speaker, lane in _SPEAKERS.items():
+        texts = (act.text for act in acts if act.speaker is speaker)
+        own = (spoken_text(text, masked(text)) if lane is Lane.USER else text for text in texts)
+        if any(quote in _normalize(text) for text in own):
+            return lane
+    return None
+
+
+def _last(acts: Sequence[Act]) -> list[Act]:
+    return [act for act in acts if not act.agent and not act.plan][-LAST_ACTS:]

@@ -70,7 +70,7 @@ class Draft:
     refused: tuple[FoundRule, ...] = ()  # what looks like a rule by its form and is dropped all the same
     dropped: str = ""  # why nothing is kept of it; empty while something may be
 
-    def drop(self, reason: str) -> Draft:
+    def drop(self, reason: str = NOTHING_LASTING) -> Draft:
         return replace(self, dropped=reason, found=())
 
     @property

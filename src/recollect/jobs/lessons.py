@@ -15,8 +15,8 @@ from recollect.app.states import SESSION_ENDS
 from recollect.base.errors import RecollectError
 from recollect.base.text import counted
 from recollect.capture import lesson_finder
-from recollect.capture.learnings import LAST_ACTS, Learning, LearningKind, find_learnings
 from recollect.capture.lesson_finder import Fix, find_fixes
+from recollect.capture.model_questions import LAST_ACTS, Learning, LearningKind, find_learnings
 from recollect.capture.rule_relations import Relation, relation, says_same
 from recollect.model.command import Lesson
 from recollect.model.memory import LEARNING_TAG, Kind, Lane, RuleType, Status

@@ -19,9 +19,8 @@ from recollect.app.question_vector import shorten_prompt
 from recollect.app.states import QUESTIONS, Question, Questions
 from recollect.base.errors import BadInput, RecollectError
 from recollect.base.text import counted
-from recollect.capture import learnings, model_questions, rule_relations
-from recollect.capture.learnings import Learning
-from recollect.capture.model_questions import Proposal
+from recollect.capture import model_questions, rule_relations
+from recollect.capture.model_questions import Learning, Proposal
 from recollect.capture.prompt_text import Action, Draft
 from recollect.jobs import lessons, transcript_reader, transcripts
 from recollect.lifecycle import edits
@@ -59,7 +58,7 @@ def note_questions(app: App, part: SessionPart) -> transcripts.Writes | None:
         prompts = [act.text for act in part.new if act.speaker is Speaker.PERSON and not act.agent]
         unsure = [text for text in prompts if model_questions.is_unsure(rule_keeping.read_prompt(app, text))]
         found += [(Use.CLASSIFY, transcripts.prompt_mark(text)) for text in unsure]
-        if part.ended and learnings.question(part.acts) is not None:
+        if part.ended and model_questions.ask_for_learnings(part.acts) is not None:
             found.append((Use.EXTRACT, last))
     # The turn's words may have been read before its end was announced: then nothing is new, and it is over anyway.
     turn = model_questions.find_turn(part.acts, part.new_from)
@@ -119,7 +118,7 @@ def _classify(app: App, question: Question, acts: Sequence[Act]) -> None:
 
 
 def _extract(app: App, question: Question, acts: Sequence[Act]) -> None:
-    ask = learnings.question(acts)
+    ask = model_questions.ask_for_learnings(acts)
     learnt: tuple[Learning, ...] | None = language_model.ask(app, ask, acts) if ask else None
     if learnt is not None:
         new = lessons.keep_learnings(app, question.session, learnt) if learnt else 0
