@@ -1,7 +1,5 @@
 """Hooks over a real App and a real database, without a daemon."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """A session of an agent, as its hooks see it: events in, what would be printed out."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Before a tool runs: virtual reads are answered, rules that bear on the call are told, all else is left alone."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

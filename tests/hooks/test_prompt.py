@@ -1,7 +1,5 @@
 """A prompt brings what bears on it, once, within its limits, and else nothing at all."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

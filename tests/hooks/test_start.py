@@ -1,7 +1,5 @@
 """A session starts with what holds here, gets it back after compaction, and hears nothing twice."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

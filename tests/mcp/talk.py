@@ -1,7 +1,5 @@
 """Talking to the server with the SDK's own client: in this process, or over the pipes of a real one."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """The server as agents start it: a process of its own, over pipes, on a machine where nothing may be there yet."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

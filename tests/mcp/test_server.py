@@ -1,7 +1,5 @@
 """Every tool through the SDK's own client, on a real daemon."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

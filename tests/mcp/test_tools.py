@@ -1,7 +1,5 @@
 """The tool list is made from the table of operations, and costs little."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

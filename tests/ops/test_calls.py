@@ -1,7 +1,5 @@
 """Operations by name: what is asked for is checked before anything is done."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What people say becomes rules: in force, waiting, counted, superseded."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What bore on a call or a turn is marked by it; what never helps goes quiet, which is seen and can be reversed."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

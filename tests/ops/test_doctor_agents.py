@@ -1,7 +1,5 @@
 """Doctor's look at what agents call: hooks, plugins and the server are run as the agent would run them."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

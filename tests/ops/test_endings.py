@@ -1,7 +1,5 @@
 """What is done once when a session ends, and before an agent forgets."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

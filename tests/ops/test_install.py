@@ -1,7 +1,5 @@
 """Install and uninstall: on real files of every agent, which come back byte for byte."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

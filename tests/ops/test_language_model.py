@@ -1,7 +1,5 @@
 """Asking a language model: one way, within a budget, and every failure is no answer."""
 
-from __future__ import annotations
-
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor

@@ -1,6 +1,4 @@
-"""Past sessions become memory: once, in their own time, and free of what is not theirs."""
-
-from __future__ import annotations
+"""Past sessions become memory, and are replayed with what was known before them."""
 
 import json
 import os
@@ -8,7 +6,7 @@ import re
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 from unittest.mock import Mock
 
 import numpy as np
@@ -27,7 +25,7 @@ from recollect.model.query import Query
 from recollect.model.result import Scope, Summary
 from recollect.model.session import Pointer, SessionPart, Speaker
 from recollect.ops import memories, recall, upkeep
-from recollect.ops.past_sessions import catch_up, import_past
+from recollect.ops.past_sessions import catch_up, import_past, replay
 from recollect.ops.session_start import open_threads
 from tests.ops.ask import holding, keep
 from tests.ops.conftest import Opens
@@ -53,7 +51,7 @@ class Past:
         self.lines: list[dict[str, object]] = []
         self.write()
 
-    def line(self, type: str, content: object, /, **more: object) -> Past:
+    def line(self, type: str, content: object, /, **more: object) -> Self:
         self.at = self.at.plus(seconds=60)
         self.lines.append(
             {
@@ -64,23 +62,23 @@ class Past:
         )  # fmt: skip
         return self.write()
 
-    def said(self, *prompts: str) -> Past:
+    def said(self, *prompts: str) -> Self:
         for text in prompts:
             self.line("user", text)
         return self
 
-    def answered(self, text: str) -> Past:
+    def answered(self, text: str) -> Self:
         return self.line("assistant", [{"type": "text", "text": text}])
 
-    def called(self, tool: str, given: dict[str, str], output: str, *, failed: bool = False) -> Past:
+    def called(self, tool: str, given: dict[str, str], output: str, *, failed: bool = False) -> Self:
         id = f"toolu_{self.session}_{len(self.lines)}"
         self.line("assistant", [{"type": "tool_use", "id": id, "name": tool, "input": given}])
         return self.line("user", [{"type": "tool_result", "tool_use_id": id, "content": output, "is_error": failed}])
 
-    def ran(self, command: str, output: str, *, failed: bool = False) -> Past:
+    def ran(self, command: str, output: str, *, failed: bool = False) -> Self:
         return self.called("Bash", {"command": command}, output, failed=failed)
 
-    def fork(self, session: str) -> Past:
+    def fork(self, session: str) -> Self:
         """Copies what was said so far under its own name, as the client does."""
         copy = Past(session, self.at, cwd=self.cwd)
         copy.lines = [
@@ -89,7 +87,7 @@ class Past:
         ]
         return copy.write()
 
-    def write(self) -> Past:
+    def write(self) -> Self:
         self.path.write_text("".join(json.dumps(line) + "\n" for line in self.lines), encoding="utf-8")
         os.utime(self.path, (self.at.micros // 1_000_000,) * 2)  # nobody has touched it since
         return self
@@ -606,3 +604,42 @@ def test_a_later_session_goes_on_with_what_means_the_same(project: Path, app: Ap
 
     found = {one.title: len(said) for one, said in open_app(project).reader(Scope.PROJECT).each() if said}
     assert found == {"Export stopped at the invoice limit": 2, "Make the login page remember the user": 1}
+
+
+@pytest.fixture
+def sessions() -> None:
+    first = Past("one", SPRING).said("The nightly import fails in parse_row, please find out why")
+    first.answered("parse_row treats an empty column as zero. I changed it to skip empty columns in the importer.")
+    second = Past("two", SPRING.plus(days=3)).said("parse_row in the nightly import fails on an empty column again")
+    second.answered("The importer should skip empty columns since the change in spring; the config turned it off.")
+    second.said("hello")
+    second.answered("Hello!")
+
+
+def test_only_what_earlier_sessions_left_is_told_and_nothing_is_written(app: App, sessions: None):
+    def files() -> list[str]:
+        return sorted(str(path) for folder in (Path.home(), Path.cwd(), app.home.root) for path in folder.rglob("*"))
+
+    before = files()
+    facts = replay(app, show=5).facts
+
+    assert (facts["sessions"], facts["prompts"], facts["told"]) == (2, 3, 1)
+    assert '"session": "two"' in json.dumps(facts["sample"])
+    assert '"session": "one"' not in json.dumps(facts["sample"])
+    assert facts["used"] == facts["memories"] == 1
+    assert files() == before
+
+
+def test_since_counts_later_prompts_alone(app: App, sessions: None):
+    facts = replay(app, since=SPRING.plus(days=1).iso()[:10]).facts
+    assert (facts["prompts"], facts["told"]) == (2, 1)
+
+
+def test_bad_input_is_named_and_a_project_without_sessions_says_so(app: App):
+    with pytest.raises(BadInput, match="-1"):
+        replay(app, show=-1)
+    with pytest.raises(BadInput, match="yesterday"):
+        replay(app, since="yesterday")
+    with pytest.raises(NotFound, match="not a project folder"):
+        replay(app, project=os.sep)
+    assert replay(app).summary.startswith("Claude Code left no sessions")

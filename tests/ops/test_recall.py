@@ -1,7 +1,5 @@
 """Recall, search and why through the operations, with the model that is shipped."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

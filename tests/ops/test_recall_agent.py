@@ -1,7 +1,5 @@
 """A language model chooses what is recalled, by a program that stands in for it."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

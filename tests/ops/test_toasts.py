@@ -1,7 +1,5 @@
 """Desktop notices: off unless asked for, shown by the system's own program, and nobody ever waits for it."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from itertools import pairwise

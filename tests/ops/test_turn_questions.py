@@ -1,8 +1,6 @@
 """What a language model is asked about a turn, by a program that stands in for it: later, once, only where models are
 on; and what a model words itself never speaks for a person."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A transcript that a test writes line by line, as the client does, with the events that its hooks leave."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
