@@ -78,7 +78,7 @@ class Past:
     def ran(self, command: str, output: str, *, failed: bool = False) -> Self:
         return self.called("Bash", {"command": command}, output, failed=failed)
 
-    def fork(self, session: str) -> Self:
+    def fork(self, session: str) -> "Past":
         """Copies what was said so far under its own name, as the client does."""
         copy = Past(session, self.at, cwd=self.cwd)
         copy.lines = [
