@@ -15,7 +15,7 @@ from recollect.jobs import vault_sync
 from recollect.lifecycle import strength
 from recollect.model.result import Scope
 from recollect.ops import memories, notes
-from recollect.vault import note_folder, page, tags
+from recollect.vault import dialects, note_folder, page
 from tests.ops import golden
 from tests.ops.test_vault_sync import all_notes, looked, put
 
@@ -63,8 +63,8 @@ def test_what_is_spliced_into_a_note_leaves_every_other_byte(name: str):
     ]
     rest = iter(changed.splitlines(keepends=True))
     assert all(any(line in other for other in rest) for line in kept)
-    completed = tags.complete(text, session=1)
-    assert completed == text or tags.begins_with_tag(text)
+    completed = dialects.complete(text, session=1)
+    assert completed == text or dialects.begins_with_tag(text)
 
 
 def _in_place(path: Path, text: str) -> None:
@@ -83,7 +83,7 @@ def _away(path: Path, _text: str) -> None:
     path.unlink()
 
 
-TAGGED = tags.complete("<memory>\nThe zebra.\n</memory>\n", session=0)
+TAGGED = dialects.complete("<memory>\nThe zebra.\n</memory>\n", session=0)
 BARE = "<memory>\nThe zebra.\n</memory>\n"
 
 

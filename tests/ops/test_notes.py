@@ -16,7 +16,7 @@ from recollect.model.codec import encode
 from recollect.model.memory import Lane, Note, Status
 from recollect.model.result import Done, Scope
 from recollect.ops import forget, memories, notes, steering
-from recollect.vault import note_folder, page, tags
+from recollect.vault import dialects, note_folder, page
 from tests.ops.ask import files, holding, kept, made, set_to, titles
 from tests.ops.conftest import Opens
 from tests.ops.test_vault_sync import all_notes, links, looked, put
@@ -228,7 +228,7 @@ COMMANDS: dict[str, Callable[[App], Done]] = {
 }
 KINDS = {
     "front matter": "---\r\nstatus: draft # mine\r\ntags: [a]\r\n---\r\nThe zebra.\r\n",
-    "tags": tags.complete(TAGGED, session=0),
+    "tags": dialects.complete(TAGGED, session=0),
     "bare tags": TAGGED,
     "plain": "The zebra.",
     "bom": "\ufeffThe zebra.\n",

@@ -18,7 +18,7 @@ from recollect.model.memory import Lane, Note, Status
 from recollect.model.result import Scope
 from recollect.model.session import EventName, LedgerKey, ShownMemory, StateRecord, Way
 from recollect.ops import forget, memories, notes, past_sessions, recall
-from recollect.vault import tags
+from recollect.vault import dialects
 from tests.ops.ask import files, titles
 from tests.ops.transcript import Transcript
 from tests.values import NOW
@@ -220,7 +220,7 @@ def test_many_changes_can_be_left_for_later(app: App, vault: Path, monkeypatch: 
 
 
 BARE = "<conditional>\nWhen it rains.\n</conditional>\n\nTake a coat.\n"
-WHOLE = tags.complete(BARE, session=0)
+WHOLE = dialects.complete(BARE, session=0)
 OTHERS = {
     "plain.md": "# Coats\n\nTake one.\n",
     "front.md": "---\ntags: [a]\n---\nText\n",
@@ -229,7 +229,7 @@ OTHERS = {
 
 
 def held(path: Path) -> dict[str, object]:
-    return tags.metadata(path.read_text()) or {}
+    return dialects.metadata(path.read_text()) or {}
 
 
 def shown(app: App, id: str, *, session: str = "s-1", agent: str = "", number: int = 3) -> None:
@@ -250,7 +250,7 @@ def test_after_a_session_began_notes_get_the_tags_they_lack(
     transcript.event(EventName.SESSION_STARTED)
     past_sessions.catch_up(app)
 
-    assert list(tags.find((vault / "bare.md").read_text())) == [*tags.BLOCKS]
+    assert list(dialects.find_blocks((vault / "bare.md").read_text())) == [*dialects.BLOCKS]
     assert "\nTake a coat.\n" in (vault / "bare.md").read_text()
     assert {path: (vault / path).read_text() for path in OTHERS} == OTHERS
     assert (shared / "bare.md").read_text() == BARE
@@ -273,7 +273,7 @@ def test_after_a_session_ended_notes_that_it_was_shown_hold_their_use_and_are_no
     past_sessions.catch_up(app)
 
     for name in ("seen", "by-subagent"):
-        wanted = {**tags.DEFAULTS, "frequency": 1, "last_accessed_session": 3}
+        wanted = {**dialects.DEFAULTS, "frequency": 1, "last_accessed_session": 3}
         assert held(vault / f"{name}.md") == wanted
     assert (vault / "unseen.md").read_text() == (shared / "a.md").read_text() == WHOLE
 
@@ -307,7 +307,7 @@ def test_many_are_completed_a_few_at_a_time(app: App, vault: Path, monkeypatch: 
     due = vault_sync.Pending(session_began=True)
     monkeypatch.setattr(vault_sync, "WRITE_BATCH", 2)
     assert [vault_sync.write_some(app, due) for _ in range(3)] == [True, True, False]
-    assert all(len(tags.find(path.read_text())) == 4 for path in vault.iterdir())
+    assert all(len(dialects.find_blocks(path.read_text())) == 4 for path in vault.iterdir())
 
 
 @pytest.mark.parametrize("command", ["session", "archive"])
@@ -315,7 +315,7 @@ def test_many_are_completed_a_few_at_a_time(app: App, vault: Path, monkeypatch: 
 def test_counts_that_a_file_brings_are_taken_over_and_never_go_back(
     app: App, vault: Path, transcript: Transcript, command: str, number: int, last: int
 ):
-    put(vault, "a.md", tags.with_metadata(WHOLE, {"frequency": 12, "last_accessed_session": 400}))
+    put(vault, "a.md", dialects.with_metadata(WHOLE, {"frequency": 12, "last_accessed_session": 400}))
     note = looked(app)["a.md"]
     assert note.frequency == 12
 

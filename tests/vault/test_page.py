@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recollect.vault import front, page, tags
+from recollect.vault import dialects, page
 from tests.naughty import NAUGHTY
 
 FRONTED = """---
@@ -108,7 +108,7 @@ def test_tags_are_read_in_every_shape_that_editors_write(line: str, value: tuple
 @pytest.mark.parametrize("bom", ["", "\ufeff"])
 def test_a_field_is_changed_and_every_other_byte_stays(newline: str, bom: str):
     text = bom + FRONTED.replace("\n", newline)
-    changed = front.with_field(text, "status", "superseded")
+    changed = dialects.with_field(text, "status", "superseded")
     assert changed == text.replace("status: active", "status: superseded")
     assert page.read(changed, "a.md").superseded
 
@@ -128,12 +128,12 @@ def test_front_matter_that_never_ends_is_text():
 def test_missing_tags_are_added_and_what_a_note_says_stays_word_for_word():
     text = "<conditional>\nWhen it rains.\n</conditional>\n\nTake a coat.\r\nOr stay in."
 
-    done = tags.complete(text, session=7)
+    done = dialects.complete(text, session=7)
 
-    assert list(tags.find(done)) == [*tags.BLOCKS]
+    assert list(dialects.find_blocks(done)) == [*dialects.BLOCKS]
     assert "Take a coat.\r\nOr stay in." in done
-    assert tags.metadata(done) == {**tags.DEFAULTS, "created_session": 7}
-    assert tags.complete(done, session=9) == done
+    assert dialects.metadata(done) == {**dialects.DEFAULTS, "created_session": 7}
+    assert dialects.complete(done, session=9) == done
 
 
 @pytest.mark.parametrize(
@@ -148,23 +148,27 @@ def test_missing_tags_are_added_and_what_a_note_says_stays_word_for_word():
     ],
 )
 def test_a_note_of_another_dialect_or_a_broken_one_is_never_completed(text: str):
-    assert tags.complete(text, session=1) == text
+    assert dialects.complete(text, session=1) == text
 
 
 @pytest.mark.parametrize("held", ['{"x": 1e999}', '{"x": NaN}', "{broken", '{"a": 1, "a": 2}', "[]"])
 def test_metadata_that_cannot_be_written_again_is_left_alone(held: str):
     text = f"<memory-metadata>\n{held}\n</memory-metadata>\n<memory>\nText\n</memory>\n"
-    assert tags.with_metadata(text, {"frequency": 1}) == text
+    assert dialects.with_metadata(text, {"frequency": 1}) == text
     assert bool(page.read(text, "a.md").problems) is (not held.startswith('{"x"'))
 
 
 @pytest.mark.parametrize("held", ['"mine": "x"', '"half a character": "\\ud800"'])
 def test_figures_that_metadata_lacks_are_added_and_the_others_stay(held: str):
     text = f'<memory>\nText\n</memory>\n<memory-metadata>\n{{"frequency": 4, {held}}}\n</memory-metadata>\n'
-    done = tags.complete(text, session=7)
+    done = dialects.complete(text, session=7)
     assert held in done
     assert done.count("<memory>") == 1
-    assert tags.metadata(done) == {**tags.DEFAULTS, "created_session": 7, **json.loads(f'{{"frequency": 4, {held}}}')}
+    assert dialects.metadata(done) == {
+        **dialects.DEFAULTS,
+        "created_session": 7,
+        **json.loads(f'{{"frequency": 4, {held}}}'),
+    }
 
 
 def test_a_file_of_nothing_but_tags_is_read_in_one_go():
@@ -174,7 +178,7 @@ def test_a_file_of_nothing_but_tags_is_read_in_one_go():
 
 def test_metadata_goes_behind_front_matter():
     text = "---\ntags: [a]\n---\n<memory>\nText\n</memory>\n"
-    assert tags.with_metadata(text, {"status": "superseded"}).startswith("---\ntags: [a]\n---\n<memory-metadata>")
+    assert dialects.with_metadata(text, {"status": "superseded"}).startswith("---\ntags: [a]\n---\n<memory-metadata>")
 
 
 @pytest.mark.parametrize("text", [FRONTED, TAGGED, "Just text.\n"])
@@ -224,22 +228,22 @@ def test_any_file_is_read(text: str):
 
 @given(FILES, st.one_of(WORD, st.lists(WORD, max_size=3).map(tuple)))
 @example("---\n---\n", "\x85")
-def test_a_field_that_was_set_is_read_back_and_the_text_after_it_is_the_same(text: str, value: front.Value):
-    before = front.find(text)
+def test_a_field_that_was_set_is_read_back_and_the_text_after_it_is_the_same(text: str, value: dialects.Value):
+    before = dialects.find_front(text)
 
-    changed = front.with_field(text, "group", value)
+    changed = dialects.with_field(text, "group", value)
 
-    after = front.find(changed)
+    after = dialects.find_front(changed)
     assert after is not None
     assert after.fields["group"].value == (tuple(part for part in value if part) if isinstance(value, tuple) else value)
     assert changed.endswith(text[before.after if before else (1 if text.startswith("\ufeff") else 0) :])
-    assert front.with_field(changed, "group", value) == changed
+    assert dialects.with_field(changed, "group", value) == changed
 
 
 @given(FILES)
 def test_completing_twice_is_completing_once(text: str):
-    done = tags.complete(text, session=1)
-    assert tags.complete(done, session=2) == done
+    done = dialects.complete(text, session=1)
+    assert dialects.complete(done, session=2) == done
     before, after = page.read(text, "a.md"), page.read(done, "a.md")
     assert (after.body, after.words) == (before.body, before.words)
 

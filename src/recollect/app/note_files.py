@@ -19,9 +19,9 @@ from recollect.model.memory import Lane, Memory, Note, Status
 from recollect.model.plan import FileChange, Plan, Unlink, text_hash
 from recollect.model.result import Scope
 from recollect.vault import note_folder, page
+from recollect.vault.dialects import Form, form_of
 from recollect.vault.note_folder import Refusal, Stamp, Vault
 from recollect.vault.page import Page
-from recollect.vault.tags import Form, form_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -24,9 +24,9 @@ from recollect.model.memory import Bridge, BridgeType, Note, Status
 from recollect.model.plan import Change, Create, FileChange, Link, Plan, Unlink, Update, text_hash
 from recollect.model.result import Done, Scope
 from recollect.model.session import ShownMemory, Way
-from recollect.vault import note_folder, page, tags
+from recollect.vault import dialects, note_folder, page
+from recollect.vault.dialects import Form
 from recollect.vault.note_folder import Refusal, Scan
-from recollect.vault.tags import Form
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -347,7 +347,7 @@ def _write(app: App, known: KnownFiles, path: str) -> list[NoteFile]:
     note = reader.get(one.id, follow=False) if one else None
     if one is None or isinstance(before, Refusal) or text_hash(before) != one.hash or not isinstance(note, Note):
         return []
-    after = page.with_usage(tags.complete(before, session=SESSIONS.read(reader)), note)
+    after = page.with_usage(dialects.complete(before, session=SESSIONS.read(reader)), note)
     if after == before:
         return []
     note_folder.change(vault, path, before, after)

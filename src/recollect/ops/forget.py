@@ -33,7 +33,7 @@ from recollect.model.query import Query
 from recollect.model.result import Done, Scope, Summary
 from recollect.ops import memories, notes, validate
 from recollect.ops.table import Arg
-from recollect.vault import tags
+from recollect.vault import dialects
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -176,7 +176,7 @@ def _add_appreciation(app: App, scope: Scope, memory: Memory, by: float) -> Done
     summary = f"The appreciation of {memory.id} is {now:g}."
     if notes.has_own_tags(app, scope, memory):
         figure: dict[str, object] = {"appreciation": now}
-        return notes.rewrite(app, memory.id, lambda text: tags.with_metadata(text, figure), "appreciate", summary)
+        return notes.rewrite(app, memory.id, lambda text: dialects.with_metadata(text, figure), "appreciate", summary)
 
     def plan_of(standing: Memory) -> Plan:
         raised = replace(standing, appreciation=review.raise_appreciation(standing, by))

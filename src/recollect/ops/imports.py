@@ -95,7 +95,7 @@ def memory_folder(
     *,
     user: User = False,
 ) -> Summary:
-    from recollect.vault import front
+    from recollect.vault import dialects
 
     owner = default_agent()
     place = Path(folder) if folder else owner.own_memory(app.places)[1]
@@ -106,7 +106,7 @@ def memory_folder(
         if owner.is_rule_file_name(path.name) or path.name == owner.INDEX_FILE:
             continue  # ours, or a list of the others
         text = _read_text(path)
-        head, fields = front.find(text), dict[str, str]()
+        head, fields = dialects.find_front(text), dict[str, str]()
         if head:
             nested = _NESTED_TYPE.search(text[: head.end])  # newer files have it one level down
             fields = {"type": nested[1]} if nested else {}

@@ -19,7 +19,7 @@ from recollect.model.plan import FileChange
 from recollect.model.result import Cards, Check, Done, Mark, Scope, Shown, Summary
 from recollect.ops import memories
 from recollect.ops.table import Arg
-from recollect.vault import note_folder, page, tags
+from recollect.vault import dialects, note_folder, page
 from recollect.vault.note_folder import Refusal, Vault
 from recollect.vault.page import place_of
 
@@ -116,7 +116,7 @@ def move_all(app: App, names: Sequence[str], op: Literal["note archive", "note r
             if place.status is Status.ACTIVE and not (stored and stored.status is Status.SUPERSEDED):
                 raise BadInput(f"{note.path} is already in use.", hint="There is nothing to restore.")
             top = page.MEMORY if not is_own or place.top == page.MEMORY else ""
-            is_put_away = place.first in (page.ARCHIVE, page.INBOX)
+            is_put_away = place.folders[:1] in ((page.ARCHIVE,), (page.INBOX,))
             target = _join(top, *place.folders[is_put_away:])
             text = page.with_active(text)
         else:
@@ -237,7 +237,7 @@ def checks(app: App) -> list[Check]:
 def has_own_tags(app: App, scope: Scope, memory: Memory) -> bool:
     """Whether it is a note in the user's own vault whose dialect has a place for its condition and its use."""
     is_own = isinstance(memory, Note) and scope is Scope.USER and file_of(app, scope, memory) is not None
-    return is_own and tags.begins_with_tag(_text(app, find_note(app, memory.id)))
+    return is_own and dialects.begins_with_tag(_text(app, find_note(app, memory.id)))
 
 
 def _find_now(app: App, names: Sequence[str]) -> list[FoundNote]:

@@ -41,7 +41,7 @@ from recollect.model.query import REACHED, Query
 from recollect.model.result import Scope, Summary
 from recollect.ops import notes
 from recollect.ops.table import Arg
-from recollect.vault import tags
+from recollect.vault import dialects
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -201,7 +201,7 @@ def _try_title(app: App, scope: Scope, memory: Memory, line: str) -> str:
             return f"kept the old title: the new one ranked lower ({ranks})"
         if isinstance(memory, Note):
             summary = f"{memory.path} has a new condition."
-            notes.rewrite(app, memory.id, lambda text: tags.with_condition(text, title), _RENAME, summary)
+            notes.rewrite(app, memory.id, lambda text: dialects.with_condition(text, title), _RENAME, summary)
         is_kept = True
         return f"now called {title!r} ({ranks})"
     except (BadInput, Conflict) as problem:

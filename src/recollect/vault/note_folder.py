@@ -53,28 +53,20 @@ class Scan:
 def scan(vault: Vault, most: int = MAX_FILES) -> Scan:
     """Every note, or some more than `most` of them. Nothing is opened."""
     found = Scan()
-    for name in vault.tops:
-        top = vault.base / name
-        if _leads_out(vault, top):
+    waiting: list[tuple[str, str, int]] = []
+    for name in reversed(vault.tops):
+        if _leads_out(vault, vault.base / name):
             found.refused.append(Refusal(name, "it leads out of the project"))
-        elif top.is_dir():
-            _scan_folder(found, str(top), name, most)
-    if len(found.stamps) > most:
-        found.is_whole = False
-        found.refused.append(Refusal(".", f"more than {most:,} notes: the rest was left out"))
-    return found
-
-
-def _scan_folder(found: Scan, top: str, named: str, most: int) -> None:
-    """Everything below it. There may be a hundred thousand files, so little is done for each."""
-    waiting = [(top, named, 0)]
+        elif (vault.base / name).is_dir():
+            waiting.append((str(vault.base / name), name, 0))
+    # There may be a hundred thousand files, so little is done for each.
     while waiting and len(found.stamps) <= most:
         place, named, depth = waiting.pop()
         try:
             with os.scandir(place) as listing:
                 entries = sorted(listing, key=attrgetter("name"))
         except OSError as error:
-            found.refused.append(Refusal(named, _reason(error)))
+            found.refused.append(Refusal(named, _reason(error).lower()))
             continue
         lead = f"{named}/" if named else ""
         for one in entries:
@@ -96,6 +88,10 @@ def _scan_folder(found: Scan, top: str, named: str, most: int) -> None:
                     waiting.append((one.path, path, depth + 1))
                 else:
                     found.refused.append(Refusal(path, "it lies too deep"))
+    if len(found.stamps) > most:
+        found.is_whole = False
+        found.refused.append(Refusal(".", f"more than {most:,} notes: the rest was left out"))
+    return found
 
 
 def read(vault: Vault, path: str) -> str | Refusal:
@@ -107,10 +103,8 @@ def read(vault: Vault, path: str) -> str | Refusal:
         return read_limited(place, MAX_BYTES).decode("utf-8")
     except UnicodeDecodeError:
         return Refusal(path, "not UTF-8 text")
-    except FileNotFoundError:
-        return Refusal(path, "it is gone")
     except OSError as error:
-        return Refusal(path, _reason(error))
+        return Refusal(path, "it is gone" if isinstance(error, FileNotFoundError) else _reason(error).lower())
 
 
 def change(vault: Vault, path: str, old: str, new: str) -> None:
@@ -133,10 +127,19 @@ def _look(vault: Vault, path: str, text: str) -> swap.FileSnapshot:
 
 
 def create(vault: Vault, path: str, text: str) -> None:
-    """A new file. Conflict where there is one by now."""
+    """A new file, with the folders on the way, never through a link. Conflict where there is one by now."""
     place = vault.base / path
     try:
-        _make_folders(vault, place.parent)
+        missing, here = [], place.parent
+        while not here.is_dir():
+            missing.append(here)
+            here = here.parent
+        if here.is_relative_to(vault.base) and os.path.realpath(here) != _direct_path(vault, here):
+            raise OSError(0, "a symbolic link where a folder was expected", str(here))
+        for one in reversed(missing):
+            os.mkdir(one, 0o700 if vault.within is None else 0o755)
+        if _leads_out(vault, place.parent):
+            raise OSError(0, "it leads out of the project", str(place.parent))
         is_made = create_new(place, text, mode=vault.mode)
     except OSError as error:
         raise _not_writable(path, error) from error
@@ -184,20 +187,6 @@ def name_for(title: str) -> str:
     return f"{words}.md"
 
 
-def _make_folders(vault: Vault, folder: Path) -> None:
-    """Makes the folders on the way that do not exist yet, never through a link."""
-    missing, here = [], folder
-    while not here.is_dir():
-        missing.append(here)
-        here = here.parent
-    if here.is_relative_to(vault.base) and os.path.realpath(here) != _direct_path(vault, here):
-        raise OSError(0, "a symbolic link where a folder was expected", str(here))
-    for one in reversed(missing):
-        os.mkdir(one, 0o700 if vault.within is None else 0o755)
-    if _leads_out(vault, folder):
-        raise OSError(0, "it leads out of the project", str(folder))
-
-
 def _direct_path(vault: Vault, place: Path) -> str:
     """Where it is if there is no link between the vault and it."""
     return os.path.join(os.path.realpath(vault.base), *place.relative_to(vault.base).parts)
@@ -209,8 +198,8 @@ def _leads_out(vault: Vault, folder: Path) -> bool:
 
 
 def _reason(error: OSError) -> str:
-    return (error.strerror or type(error).__name__).lower()
+    return error.strerror or type(error).__name__
 
 
 def _not_writable(path: str, error: OSError) -> BadInput:
-    return BadInput(f"{path} cannot be written: {error.strerror or type(error).__name__}.", hint="Nothing was changed.")
+    return BadInput(f"{path} cannot be written: {_reason(error)}.", hint="Nothing was changed.")

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from recollect.base.moment import Moment
 from recollect.base.text import clip, one_line
 from recollect.model.memory import Lane, Note, Status
-from recollect.vault import front, tags
+from recollect.vault import dialects
 
 ALWAYS, INBOX, ARCHIVE, COLD = "_always-load", "_inbox", "_archive", "memory-cold"
 MEMORY = "memory"  # the folder of a project's notes; the user's vault needs none
@@ -49,9 +49,9 @@ class Page(NamedTuple):
 
 def read(text: str, path: str) -> Page:
     """Nothing in a file can make this fail."""
-    if blocks := tags.find(text):
+    if blocks := dialects.find_blocks(text):
         return _read_tags(text, path, blocks)
-    head = front.find(text) or front.Front(0, front.head_start(text), {}, [])
+    head = dialects.find_front(text) or dialects.Front(0, dialects.head_start(text), {}, [])
     body = text[head.after :].strip("\r\n")
     heading = _HEADING.search(body[:_HEAD_CHARS])
     title = one_line(head.one("title")) or (one_line(heading[1]) if heading else "") or stem(path)
@@ -66,18 +66,18 @@ def read(text: str, path: str) -> Page:
     )  # fmt: skip
 
 
-def _read_tags(text: str, path: str, blocks: dict[str, tags.Block]) -> Page:
-    metadata = tags.metadata(text)
+def _read_tags(text: str, path: str, blocks: dict[str, dialects.Block]) -> Page:
+    metadata = dialects.metadata(text)
     values = metadata or {}
-    memory = blocks.get(tags.MEMORY)
-    body = tags.inner(text, memory) if memory else text[max(block.end for block in blocks.values()) :]
-    condition = one_line(tags.inner(text, blocks.get(tags.CONDITION)))
+    memory = blocks.get(dialects.MEMORY)
+    body = dialects.inner(text, memory) if memory else text[max(block.end for block in blocks.values()) :]
+    condition = one_line(dialects.inner(text, blocks.get(dialects.CONDITION)))
     title = condition or _first_line(body) or _first_line(text) or stem(path)
     figure = values.get("appreciation")
     is_figure = isinstance(figure, int | float) and not isinstance(figure, bool) and 0 <= figure <= MAX_FIGURE
     return Page(
         clip(title, MAX_TITLE_CHARS), body.strip("\r\n"),
-        words=_limited(tags.inner(text, blocks.get(tags.FUZZY)).split(",")),
+        words=_limited(dialects.inner(text, blocks.get(dialects.FUZZY)).split(",")),
         superseded=values.get("status") == "superseded", supersedes=_names((str(values.get("supersedes") or ""),)),
         pinned=values.get("pinned") is True, appreciation=float(str(figure)) if is_figure else None,
         frequency=_count(values.get("frequency")), last_session=_count(values.get("last_accessed_session")),
@@ -96,29 +96,29 @@ def normal_name(name: str) -> str:
 
 def with_superseded(text: str, by: str) -> str:
     """The same note, superseded by another."""
-    if tags.find(text):
-        return tags.with_metadata(text, {"status": "superseded", "superseded_by": by})
-    return front.with_field(front.with_field(text, "status", "superseded"), "superseded_by", f"[[{by}]]")
+    if dialects.find_blocks(text):
+        return dialects.with_metadata(text, {"status": "superseded", "superseded_by": by})
+    return dialects.with_field(dialects.with_field(text, "status", "superseded"), "superseded_by", f"[[{by}]]")
 
 
 def with_active(text: str) -> str:
     """The same note, active again. A note that never said otherwise stays as it is."""
     if not read(text, "").superseded:
         return text
-    if tags.find(text):
-        return tags.with_metadata(text, {"status": "active"})
-    return front.with_field(text, "status", "active")
+    if dialects.find_blocks(text):
+        return dialects.with_metadata(text, {"status": "active"})
+    return dialects.with_field(text, "status", "active")
 
 
 def new_text(
     body: str, *, id: str, title: str, tags: tuple[str, ...], group: str, created: str, supersedes: str = ""
 ) -> str:
     """A new note's file: YAML front matter, as editors of notes read and write it, and the text word for word."""
-    fields: dict[str, front.Value] = {
+    fields: dict[str, dialects.Value] = {
         "id": id, "title": title, "status": "active", "tags": tags, "group": group,
         "supersedes": supersedes and f"[[{supersedes}]]",
     }  # fmt: skip
-    lines = [f"{name}: {front.to_yaml(value)}" for name, value in fields.items() if value]
+    lines = [f"{name}: {dialects.to_yaml(value)}" for name, value in fields.items() if value]
     lines.insert(3, f"created: {created}")
     return "\n".join(["---", *lines, "---", body.replace("\r\n", "\n").strip("\n") + "\n"])
 
@@ -146,8 +146,8 @@ def _limited(given: Iterable[str]) -> tuple[str, ...]:
 
 def _first_line(text: str) -> str:
     for line in text[:_HEAD_CHARS].splitlines():
-        if line.strip(front.BOM + " \t#-*>`") and not _TAG_LINE.match(line) and line.strip() != "---":
-            return one_line(line.lstrip(front.BOM + "# \t"))
+        if line.strip(dialects.BOM + " \t#-*>`") and not _TAG_LINE.match(line) and line.strip() != "---":
+            return one_line(line.lstrip(dialects.BOM + "# \t"))
     return ""
 
 
@@ -156,27 +156,21 @@ class Place(NamedTuple):
 
     top: str  # `memory` or `memory-cold`; empty: neither
     folders: tuple[str, ...]
-
-    @property
-    def first(self) -> str:
-        return self.folders[0] if self.folders else ""
-
-    @property
-    def status(self) -> Status:
-        if self.top == COLD or self.first == ARCHIVE:
-            return Status.ARCHIVED
-        return Status.CANDIDATE if self.first == INBOX else Status.ACTIVE
+    status: Status
 
 
 def place_of(path: str) -> Place:
     *folders, _name = PurePosixPath(path).parts
     top = folders.pop(0) if folders and folders[0] in (MEMORY, COLD) else ""
-    return Place(top, tuple(folders))
+    first = folders[0] if folders else ""
+    is_archived = top == COLD or first == ARCHIVE
+    status = Status.ARCHIVED if is_archived else Status.CANDIDATE if first == INBOX else Status.ACTIVE
+    return Place(top, tuple(folders), status)
 
 
 def is_always_loaded(path: str) -> bool:
     place = place_of(path)
-    return place.first == ALWAYS and place.status is Status.ACTIVE
+    return place.folders[:1] == (ALWAYS,) and place.status is Status.ACTIVE
 
 
 def new_note(page: Page, path: str, *, id: str, lane: Lane, written: Moment) -> Note:
@@ -198,26 +192,19 @@ def update_note(note: Note, page: Page, path: str, *, written: Moment) -> Note:
     figure = page.appreciation if is_own and page.appreciation is not None else note.appreciation
     return replace(
         note,
-        title=page.title,
-        body=page.body,
-        topics=page.words,
-        tags=page.tags,
-        group=page.group or folder,
-        path=path,
-        status=status,
-        superseded_by=note.superseded_by if status is Status.SUPERSEDED else None,
-        pinned=is_own and page.pinned,
+        title=page.title, body=page.body, topics=page.words, tags=page.tags, group=page.group or folder, path=path,
+        status=status, superseded_by=note.superseded_by if status is Status.SUPERSEDED else None,
+        pinned=is_own and page.pinned, appreciation=figure,
         frequency=max(note.frequency, page.frequency) if is_own else note.frequency,
-        appreciation=figure,
         last_active_at=note.last_active_at if page.body == note.body and note.title else written,
-    )
+    )  # fmt: skip
 
 
 def with_usage(text: str, note: Note) -> str:
     """With how the note was used, where it has metadata. The session of the last access never goes back."""
-    if tags.METADATA not in tags.find(text):
+    if dialects.METADATA not in dialects.find_blocks(text):
         return text
     figures: dict[str, object] = {"frequency": note.frequency, "appreciation": note.appreciation, "pinned": note.pinned}
     if note.last_session > read(text, "").last_session:
         figures["last_accessed_session"] = note.last_session
-    return tags.with_metadata(text, figures)
+    return dialects.with_metadata(text, figures)
