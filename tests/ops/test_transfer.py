@@ -268,7 +268,7 @@ def test_an_import_that_clashes_with_what_is_here_says_so(open_app: Opens, tmp_p
     assert states(other) == before
 
 
-# Markdown notes, and rules in AGENTS.md
+# Markdown notes
 
 
 OWN = "# Shop\n\n- Ours is a tea shop"
@@ -293,37 +293,12 @@ def test_every_memory_is_a_note_that_leads_to_its_neighbours(app: App, tmp_path:
         transfer.export(app, str(folder), shape=Shape.MARKDOWN)
 
 
-def test_rules_stand_in_a_section_and_the_rest_of_the_file_stays(app: App, tmp_path: Path):
-    file = tmp_path / "AGENTS.md"
-    file.write_text(OWN, encoding="utf-8")
-    first = made(rules.add(app, "Use pnpm, never npm"))
-
-    transfer.export(app, str(file), shape=Shape.AGENTS_MD)
-    once = file.read_text(encoding="utf-8")
-    transfer.export(app, str(file), shape=Shape.AGENTS_MD)
-    assert file.read_text(encoding="utf-8") == once
-    assert once.startswith(OWN)
-    assert f"- Use pnpm, never npm <!-- {first[-6:]} -->" in once
-
-    memories.archive(app, (first,))
-    transfer.export(app, str(file), shape=Shape.AGENTS_MD)
-    assert file.read_text(encoding="utf-8") == OWN
-
-
-@pytest.mark.parametrize("shape", [Shape.MARKDOWN, Shape.AGENTS_MD])
+@pytest.mark.parametrize("shape", Shape)
 def test_a_dry_run_writes_no_file(app: App, open_app: Opens, tmp_path: Path, shape: Shape):
     rules.add(app, "Use pnpm, never npm")
     told = transfer.export(open_app(dry_run=True), str(tmp_path / "x"), shape=shape)
     assert told.summary.startswith("Would write 1 ")
     assert not (tmp_path / "x").exists()
-
-
-def test_half_of_our_marks_is_left_alone(app: App, tmp_path: Path):
-    file = tmp_path / "AGENTS.md"
-    file.write_text("<!-- recollect begin -->\n- a\n", encoding="utf-8")
-    rules.add(app, "Use pnpm, never npm")
-    with pytest.raises(BadInput, match="one of our two marks"):
-        transfer.export(app, str(file), shape=Shape.AGENTS_MD)
 
 
 # A folder of notes read

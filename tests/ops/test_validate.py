@@ -15,9 +15,11 @@ import pytest
 from recollect.app import notices
 from recollect.app.core import App
 from recollect.app.note_files import find_note
+from recollect.app.states import OUTDATED
 from recollect.base.errors import StoreBusy
 from recollect.jobs import runner
 from recollect.jobs.job_table import VALIDATION
+from recollect.model.codec import content_hash
 from recollect.model.memory import Lane, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope, Summary
@@ -294,8 +296,7 @@ def test_what_is_erased_is_erased_from_the_logs_too(app: App):
     (Path.cwd() / "src").mkdir()
     gone, stays = kept_rule(app, "Look at `src/gone.py`"), kept_rule(app, "Look at `src/away.py`")
     validate.validate(app, run=True)
-    for one in (gone, stays):
-        validate.flag(app.writer(Scope.PROJECT), one)
+    OUTDATED.write(app.writer(Scope.PROJECT), {one.id: content_hash(one) for one in (gone, stays)})
 
     forget.erase(app, (gone.id,))
 

@@ -1,24 +1,22 @@
-"""forget, appreciate: rules and notes that are hardly used go into cold storage, on a person's word or a model's. Also
-deletes, and erases for good.
-
-Every so many sessions (jobs/runner.py) the three lowest are reviewed: a model says keep, which raises their
-appreciation, or cold; without one they are only proposed. Nothing is put away in doubt, and no file of a repository.
-"""
+"""forget, appreciate: archives, deletes and erases memories. Every so many sessions (jobs/runner.py) the three rules or
+notes used least are reviewed: a model says keep, which raises their appreciation, or cold storage; without one they are
+only proposed. Nothing is put away in doubt, and no file of a repository."""
 
 from __future__ import annotations
 
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.app import language_model, note_files, notices
 from recollect.app.core import App
-from recollect.app.states import JOB_RECORDS, SESSIONS
-from recollect.base.errors import BadInput, Conflict, NotFound, RecollectError
+from recollect.app.states import JOB_RECORDS, OUTDATED, SESSIONS
+from recollect.base.errors import BadInput, Conflict, HomeRefused, NotFound, RecollectError
+from recollect.base.files import write_private
 from recollect.base.moment import Moment
 from recollect.base.text import clip, counted, one_line, storable
 from recollect.jobs import runner
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
 
 _NO_LIMIT = 1_000_000
 _AMOUNT = re.compile(r"\+?(\d{1,4}(?:\.\d{1,3})?)")
-_TITLE_CHARS = 60
 
 
 def forget(
@@ -152,8 +149,8 @@ def _show_candidates(app: App) -> Summary:
             )  # fmt: skip
             lines.append(f"{score:7.3f}  {_name(memory)}  (shown {memory.frequency}x, idle {idle} sessions)")
     least = f"{counted(len(listed), 'memory', 'memories')} used least; nothing was changed."
-    facts: dict[str, Json] = {"candidates": listed, "dry_run": app.dry_run}
-    return Summary(least if listed else "There is nothing to forget.", facts, tuple(lines))
+    summary = least if listed else "There is nothing to forget."
+    return Summary(summary, {"candidates": listed, "dry_run": app.dry_run}, tuple(lines))
 
 
 def _find_lowest(app: App, scope: Scope, since: Moment | None) -> tuple[Candidate, ...]:
@@ -187,14 +184,11 @@ def _add_appreciation(app: App, scope: Scope, memory: Memory, by: float) -> Done
 
 def _name(memory: Memory) -> str:
     where = memory.path if isinstance(memory, Note) and memory.path else memory.id
-    return f"{where} ({clip(one_line(memory.title), _TITLE_CHARS)})"
-
-
-# Erased with every trace
+    return f"{where} ({clip(one_line(memory.title), 60)})"
 
 
 def erase(app: App, names: tuple[str, ...] = (), *, group: str | None = None) -> Summary:
-    """These memories, or everything that came from one session or import."""
+    """These memories, or everything that came from one session or import, with every trace."""
     if bool(names) == bool(group):
         raise BadInput("Name memories by id, or a group, not both.", hint="`recollect purge ID`")
     named = [memories.find_id(app, name) for name in names]
@@ -226,7 +220,10 @@ def erase(app: App, names: tuple[str, ...] = (), *, group: str | None = None) ->
                 copies += 1
             else:
                 left.append(f"The backup {copy} could not be opened and was removed.")
-    validate.erase_log_lines(app, listed)
+    for path in validate.log_files(app):
+        with suppress(OSError, HomeRefused):
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+            write_private(path, "".join(line for line in lines if not any(id in line for id in listed)))
     edited = rule_copies.erase(app, lambda text: any(id in text for id in listed))  # a person edited these files
     left += [f"Not changed, may still contain them: {one}." for one in (*edited, *set_aside_files(app))]
     app.log.line("purge", memories=len(listed), entries=emptied, backups=copies)
@@ -257,4 +254,5 @@ def _erase_in_copy(copy: Path, ids: tuple[str, ...]) -> bool:
 def _forget_files(store: Store, ids: tuple[str, ...]) -> None:
     """Removes what is known of their files, links and flags."""
     note_files.forget(store, ids)
-    validate.remove_flags(store, ids)
+    with store.transaction():
+        OUTDATED.write(store, {id: hash for id, hash in OUTDATED.read(store).items() if id not in ids})

@@ -1,8 +1,5 @@
-"""Imports the memories of other programs: one change, one undo.
-
-What comes in twice is one memory; what another program marked as a rule waits in the inbox, because nobody can tell any
-more who said it. How each program's memories are read: integrations/foreign_memories.py.
-"""
+"""Imports the memories of other programs (integrations/foreign_memories.py reads them): one change, one undo. What
+comes in twice is one memory; what was a rule there waits in the inbox, because nobody can tell any more who said it."""
 
 from __future__ import annotations
 
@@ -41,16 +38,12 @@ if TYPE_CHECKING:
 
 _MAX_FILE_BYTES = 50_000_000
 _MAX_LINE_CHARS = 5_000_000
-_LINK_WEIGHT = 0.5
 _MAX_SHOWN = 3
 _NOTHING = "Nothing was imported."
 _NESTED_TYPE = re.compile(r"^\s+type:\s*[\"']?([^\"'\s]+)", re.MULTILINE)
 
 File = Annotated[str | None, Arg("Its file; by default the usual one.", metavar="[FILE]")]
 Called = Annotated[str | None, Arg("What this project is called there, if not by its folder.", metavar="NAME")]
-
-
-# From where
 
 
 def claude_mem(app: App, file: File = None, *, called: Called = None, user: User = False) -> Summary:
@@ -141,9 +134,6 @@ def _read_text(path: Path) -> str:
         raise NotFound(f"{path} cannot be read: {problem.strerror or problem}.", hint=_NOTHING) from None
 
 
-# What is kept of it
-
-
 def _import(
     app: App, source: str, found: Sequence[ForeignMemory | ForeignLink], *, called: str | None = None, user: bool
 ) -> Summary:
@@ -160,7 +150,7 @@ def _import(
     for link in (one for one in found if isinstance(one, ForeignLink)):
         a, b = work.ids.get(link.source), work.ids.get(link.target)
         if a and b and a != b:
-            links[a, b, link.type] = Bridge(a, b, link.type, _LINK_WEIGHT, work.now, "import")
+            links[a, b, link.type] = Bridge(a, b, link.type, 0.5, work.now, "import")
 
     def make(store: Store) -> Plan:
         fresh = [create for create in work.new if store.get(create.memory.id, follow=False) is None]

@@ -37,8 +37,6 @@ _CAN_AGE_TO = {
     Status.SUSPENDED: (Status.ACTIVE, Status.SUSPENDED),
     Status.ARCHIVED: (Status.ACTIVE, Status.SUSPENDED, Status.ARCHIVED),
 }  # the stored statuses that age may have turned into this one since
-_MOST_JUDGED = 100_000
-_MOST_LOOKED_AT = 200  # entries of the journal
 
 
 def threads(
@@ -78,7 +76,7 @@ def list_kind(
 
 def muted_memories(app: App, kind: Kind | None = None) -> list[Card]:
     """All muted memories, whatever their status."""
-    judged = Query(judged=True, limit=_MOST_JUDGED)
+    judged = Query(judged=True, limit=100_000)
     found = [(scope, memory) for scope, store in app.scopes() for memory in store.find(judged)]
     return [card(app, scope, memory) for scope, memory in found if kind in (None, memory.kind) and is_muted(memory)]
 
@@ -290,9 +288,6 @@ def split(app: App, thread_id: Annotated[str, Arg("The thread.", metavar="NAME")
     return app.commit(scope, "split", make, lambda plan: f"Split {memory.id}: {plan.touched()[0]} is new.")
 
 
-# The journal
-
-
 def log(
     app: App, memory: Annotated[str | None, Arg("Only changes of this memory.", "[ID]")] = None, *, limit: Limit = 20
 ) -> History:
@@ -319,7 +314,7 @@ def undo(
         str | None, Arg("The change to undo; by default the last one that you made or were told about.", "[CHANGE]")
     ] = None,
 ) -> Done:
-    latest = _newest_first(app, limit=_MOST_LOOKED_AT)
+    latest = _newest_first(app, limit=200)
     if change:
         id = storable(change)
         found = [(scope, entry) for scope, store in app.scopes() for entry in store.log(limit=1, change=id)]

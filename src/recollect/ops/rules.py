@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 Id = Annotated[str, Arg("The rule's id.", metavar="ID")]
-_MAX_RULE_CHARS = 2_000
 
 
 def listing(
@@ -63,7 +62,7 @@ def add(
 
 
 def _read_rule(app: App, text: str, command: str) -> str:
-    words = one_line(app.redact_text("rule", text, max_chars=_MAX_RULE_CHARS))
+    words = one_line(app.redact_text("rule", text, max_chars=2_000))
     if not words:
         raise BadInput("The rule is empty.", hint=f'`recollect {command} "Use pnpm, never npm"`')
     return words

@@ -1,9 +1,5 @@
 """Steering: focus (what the work is about), rating (what was useful), suggestions and compaction (threads that say the
-same, that drifted, that grew too many).
-
-Threads are compared by their vectors; a few passages that have none yet are embedded on the spot, and nothing of that
-is kept.
-"""
+same, that drifted, that grew too many). Threads are compared by their vectors."""
 
 from __future__ import annotations
 
@@ -37,14 +33,10 @@ if TYPE_CHECKING:
 
 _MAX_COUNTED = 1_000  # of a topic that is everywhere, the newest
 _RATINGS_KEPT = 50  # the last ten count; the rest is history
-_MAX_REASON_CHARS = 500
 _MOST_EMBEDDED = 32  # passages without a vector that get one on the spot: about half a second
 _MOST_THREADS = 5_000  # among more, it is quicker to wait until all have their vectors
 _MOST_LISTED = 20
-_MOST_HINTS = 3
 _HINTS_TIMEOUT_S = 5.0
-_HINT_CANDIDATES = 30
-_NO_LIMIT = 1_000_000
 _STEPS = 3  # before each it can be cancelled
 
 
@@ -120,7 +112,7 @@ def rate(
     reason: Annotated[str | None, Arg("Why, in a few words.")] = None,
 ) -> Done:
     scope, memory = app.find(thread_id)
-    why = app.redact_text("reason", reason, max_chars=_MAX_REASON_CHARS) if reason else None
+    why = app.redact_text("reason", reason, max_chars=500) if reason else None
     scores = ""
 
     def make(store: Store) -> Plan:
@@ -150,7 +142,7 @@ def suggestions(
         close, notes = [], (f"Threads that say the same were not looked for: {problem.message}",)
     app.progress(2, _STEPS, "steps")
     ids = {one.sketch.id for one in awake}
-    drifted = Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), drifts_over=edits.MIN_DRIFTS - 1, limit=_NO_LIMIT)
+    drifted = Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), drifts_over=edits.MIN_DRIFTS - 1, limit=1_000_000)
     moved = sorted((one for one in store.find(drifted) if isinstance(one, Thread)), key=lambda one: one.created_at)
     drifts = [(one, topics) for one in moved if one.id in ids and (topics := edits.split_topics(one))]
     merges: list[dict[str, Json]] = []
@@ -175,7 +167,7 @@ def suggestions(
 
 def _find_hints(app: App, context: str) -> list[dict[str, Json]]:
     """The threads nearest to the context that nobody was ever shown, by topic."""
-    query = Query(text=storable(context), kinds=(Kind.THREAD,), statuses=REACHED, limit=_HINT_CANDIDATES)
+    query = Query(text=storable(context), kinds=(Kind.THREAD,), statuses=REACHED, limit=30)
     question = TimedQuestion(app, query.text, time.monotonic() + _HINTS_TIMEOUT_S)
     by_topic: dict[str, list[Memory]] = {}
     for one in search_memory(app, query, timed=question).found:
@@ -191,7 +183,7 @@ def _find_hints(app: App, context: str) -> list[dict[str, Json]]:
             "thread_count": len(by_topic[topic]),
             "command": f"ai_recall({topic!r})",
         }
-        for topic in never_shown[:_MOST_HINTS]
+        for topic in never_shown[:3]
     ]
 
 
@@ -252,7 +244,8 @@ def compact(
 
 
 def _find_close(app: App, store: Store, awake: list[ThreadState], above: float) -> tuple[list[Pair], tuple[str, ...]]:
-    """Threads of one lane that are near to each other, without pins; and what to tell the user about it."""
+    """Threads of one lane that are near to each other, without pins; and what to tell the user about it. A few passages
+    without a vector are embedded on the spot, and nothing of that is kept."""
     app.progress(0, _STEPS, "steps")
     threads = {one.sketch.seq: one.sketch for one in awake if not one.sketch.pinned}
     if len(threads) < 2:

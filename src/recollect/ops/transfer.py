@@ -14,13 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.app.core import IMPORT_ACTOR, App
-from recollect.app.memory_search import rules_in_force
-from recollect.base import swap
 from recollect.base.errors import BadImport, BadInput, NotFound, StoreReadOnly
 from recollect.base.files import create_new
 from recollect.base.ids import is_id
 from recollect.base.text import clip, counted, storable
-from recollect.integrations.pieces import Broken, put_section
 from recollect.model.codec import Json, canonical, decode, decode_memory, encode
 from recollect.model.memory import Bridge, Lane, Message
 from recollect.model.plan import Alias, Create, Link, Plan
@@ -42,19 +39,16 @@ _HINT = "Nothing was imported. `recollect export FILE` writes a whole file."
 class Shape(StrEnum):
     JSONL = "jsonl"  # everything, with checksums: what `import jsonl` reads
     MARKDOWN = "markdown"  # a folder of notes, one per memory
-    AGENTS_MD = "agents-md"  # the rules in force, as a section of a file that agents read
 
 
 def export(
     app: App,
-    file: Annotated[str, Arg("Where to write; must not exist yet, except for agents-md.", metavar="FILE")],
+    file: Annotated[str, Arg("Where to write; must not exist yet.", metavar="FILE")],
     *,
-    shape: Annotated[Shape, Arg("jsonl: everything; markdown: a folder of notes; agents-md: rules.")] = Shape.JSONL,
+    shape: Annotated[Shape, Arg("jsonl: everything; markdown: a folder of notes.")] = Shape.JSONL,
     user: Annotated[bool, Arg("Export the memories for all projects instead of this project's.")] = False,
 ) -> Summary:
     scope, target = scope_of(user), Path(file)
-    if shape is Shape.AGENTS_MD:
-        return _export_rules(app, target)
     is_folder = shape is Shape.MARKDOWN
     if os.path.lexists(target) and not (is_folder and target.is_dir() and not any(target.iterdir())):
         raise BadInput(f"{file} already exists.", hint="Choose a new name; nothing is overwritten.")
@@ -70,24 +64,6 @@ def export(
     done, how = "Would write" if app.dry_run else "Wrote", " as notes" if is_folder else ""
     facts: dict[str, Json] = {"folder" if is_folder else "file": file, "memories": total, "dry_run": app.dry_run}
     return Summary(f"{done} {counted(total, 'memory', 'memories')}{how} to {file}.", facts)
-
-
-def _export_rules(app: App, file: Path) -> Summary:
-    """The rules in force, between two marks; a second export replaces them."""
-    rules = [rule for _, rule in rules_in_force(app).values()]
-    found = swap.read_snapshot(file)
-    try:
-        text = put_section(found.text, markdown.is_rule_line, lambda _: markdown.rule_lines(rules)).encode()
-    except Broken:
-        hint = "Remove the line with `recollect begin` or `end`."
-        raise BadInput(f"{file} has only one of our two marks.", hint=hint) from None
-    is_new = text != (found.content or b"")
-    if is_new and not app.dry_run:
-        swap.replace(found, text, new_mode=0o644)
-        app.log.line("export", rules=len(rules))
-    many, done = counted(len(rules), "rule"), "Would write" if app.dry_run else "Wrote"
-    summary = f"{done} {many} to {file}." if is_new or app.dry_run else f"Nothing to change: {many} in {file}."
-    return Summary(summary, {"file": str(file), "rules": len(rules), "changed": is_new, "dry_run": app.dry_run})
 
 
 def _write_notes(app: App, scope: Scope, target: Path, total: int) -> None:

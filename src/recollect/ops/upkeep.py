@@ -160,9 +160,6 @@ def _bring_back(app: App, store: Store, missing: list[Memory], messages: list[Me
             store.apply(Plan.of([tie]), act)
 
 
-# The projects that have a memory
-
-
 def projects(app: App) -> Summary:
     known = identity.known(app.home.projects)
     facts: list[Json] = [

@@ -1,9 +1,7 @@
-"""validate: are memories still true? A random sample is checked every so many sessions (jobs/runner.py).
-
-Always, and for free: whether what a memory names exists. A model then compares what the project's rules and notes state
-with its files, which it may read and nothing else, and finds better titles. A rule that should read otherwise waits in
-the inbox, a memory that no longer holds is flagged. Nothing that a memory says is run; a repository is never written.
-"""
+"""validate: are memories still true? A random sample is checked every so many sessions (jobs/runner.py): for free,
+whether what a memory names exists; by a model, which may read the project's files and nothing else, what rules and
+notes state, and their titles. A rule that should read otherwise waits in the inbox, a memory that no longer holds is
+flagged. Nothing that a memory says is run; a repository is never written."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,8 +20,8 @@ from recollect.app.core import MAX_TITLE_CHARS, App
 from recollect.app.memory_search import search as search_memory
 from recollect.app.question_vector import fill_vectors
 from recollect.app.states import OUTDATED, SESSIONS
-from recollect.base.errors import BadInput, Conflict, HomeRefused, ModelError, RecollectError
-from recollect.base.files import read_limited, write_private
+from recollect.base.errors import BadInput, Conflict, ModelError, RecollectError
+from recollect.base.files import read_limited
 from recollect.base.ids import draw_numbers
 from recollect.base.log import Log
 from recollect.base.paths import user_home
@@ -48,11 +46,7 @@ if TYPE_CHECKING:
 
 PER_QUESTION = 5  # memories in one question of the first phase
 LOGS_KEPT = 20
-_MAX_POOL = 100_000
 _MAX_SHOWN = 2_000
-_TITLE_CHARS = 60
-_MAX_LOG_BYTES = 2_000_000
-_LOG_LINE_CHARS = 500
 _RENAME = "describe"
 _MAX_RANK = 50
 _VECTORS_AT_ONCE = 32
@@ -87,19 +81,16 @@ def validate(
 
 
 def _pool(app: App, scope: Scope) -> list[Memory]:
-    return app.reader(scope).find(Query(kinds=(Kind.RULE, Kind.NOTE), statuses=(Status.ACTIVE,), limit=_MAX_POOL))
+    return app.reader(scope).find(Query(kinds=(Kind.RULE, Kind.NOTE), statuses=(Status.ACTIVE,), limit=100_000))
 
 
 def _name(memory: Memory) -> str:
     where = memory.path if isinstance(memory, Note) and memory.path else memory.title
-    return f"{memory.id} ({clip(one_line(where), _TITLE_CHARS)})"
-
-
-# A run
+    return f"{memory.id} ({clip(one_line(where), 60)})"
 
 
 def check_sample(app: App, run: runner.Run) -> Iterator[str]:
-    file, size = _log_path(app, run.session).name, _MAX_LOG_BYTES
+    file, size = _log_path(app, run.session).name, 2_000_000
     log = Log(app.home.logs, app.clock, max_bytes=size, redact=lambda text: app.redactor.clean(text).text, file=file)
     where = app.project.name if app.project is not None and run.scope is Scope.PROJECT else "user"
     log.line(f"validation of {where} at session {run.session}")
@@ -109,10 +100,10 @@ def check_sample(app: App, run: runner.Run) -> Iterator[str]:
     flagged: set[str] = set()
     proposed: list[str] = []
     for line in _check(app, run.scope, sample, flagged, proposed):
-        log.line(clip(one_line(line), _LOG_LINE_CHARS))
+        log.line(clip(one_line(line), 500))
         yield line
     log.line(f"looked at {len(sample)}, flagged {len(flagged)}, proposed {len(proposed)}")
-    for path in sorted(_logs(app), key=lambda path: path.stat().st_mtime_ns)[:-LOGS_KEPT]:
+    for path in sorted(log_files(app), key=lambda path: path.stat().st_mtime_ns)[:-LOGS_KEPT]:
         path.unlink(missing_ok=True)
     parts = [f"{counted(len(flagged), 'memory', 'memories')} may be out of date"] if flagged else []
     parts += [f"{counted(len(proposed), 'reworded rule')} in the inbox"] if proposed else []
@@ -161,7 +152,8 @@ def _apply_check(app: App, scope: Scope, memory: Memory, check: Check, flagged: 
         proposed.append(id)
         return f"{_name(memory)} should read differently{why}; {id} waits in the inbox"
     flagged.add(memory.id)
-    flag(app.writer(scope), memory)
+    with (store := app.writer(scope)).transaction():
+        OUTDATED.write(store, {**read_flags(store), memory.id: content_hash(memory)})
     return f"{_name(memory)} is out of date{why}"
 
 
@@ -246,87 +238,53 @@ def outdated_claims(app: App, scope: Scope, memory: Memory) -> tuple[str, ...]:
     problems += [f"{path} changed since" for path in sorted(changed - gone)]
     for claim in review.find_claims(f"{memory.title}\n{memory.body}"):
         with suppress(OSError, ValueError, RecursionError):
-            if claim[1] not in changed and _is_missing(claim, root):
-                problems.append(_MISSING[claim[0]].format(claim[1]))
-    return tuple(dict.fromkeys(problems))
+            problems.append(_describe_missing(claim, root) if claim[1] not in changed else "")
+    return tuple(dict.fromkeys(filter(None, problems)))
 
 
-def _is_missing(claim: review.Claim, root: Path | None) -> bool:
+def _describe_missing(claim: review.Claim, root: Path | None) -> str:
+    """Empty where it is there, or cannot be told."""
     kind, name = claim
     if kind == "program":  # as a shell would look it up, on the PATH of this process
         places = environment().get("PATH", "")
-        return bool(places) and name not in _BUILT_IN and shutil.which(name, path=places) is None
+        is_missing = bool(places) and name not in _BUILT_IN and shutil.which(name, path=places) is None
+        return f"there is no program {name}" if is_missing else ""
     if kind == "path":
         # `/api/users` is a route as often as a path, and a relative one may be another project's: its first folder has
         # to be there.
         path = user_home() / name[2:] if name.startswith("~/") else Path(name)
-        if path.is_absolute():
-            return Path(*path.parts[:2]).is_dir() and not os.path.lexists(path)
-        if root is None or ".." in path.parts or len(path.parts) < 2:
-            return False
-        return (root / path.parts[0]).is_dir() and not os.path.lexists(root / path)
+        if not path.is_absolute() and (root is None or ".." in path.parts or len(path.parts) < 2):
+            return ""
+        first = Path(*path.parts[:2]) if path.is_absolute() else Path(path.parts[0])
+        base = root or Path()
+        return f"{name} is not there" if (base / first).is_dir() and not os.path.lexists(base / path) else ""
     if root is None:
-        return False
+        return ""
     if kind == "script":
         held = json.loads(read_limited(root / "package.json", _MAX_BYTES))
         scripts = held.get("scripts", {}) if isinstance(held, dict) else None
-        return isinstance(scripts, dict) and name not in scripts
+        return f"package.json has no script {name}" if isinstance(scripts, dict) and name not in scripts else ""
     makefile = next((root / file for file in _MAKEFILES if (root / file).exists()), root / _MAKEFILES[0])
     text = read_limited(makefile, _MAX_BYTES).decode()
     targets = {target for line in _TARGET.findall(text) for target in line.split()}
     # Never where the Makefile has pattern rules, or includes other files.
     is_open = any("%" in one or "$" in one for one in targets) or re.search(r"^-?include\s", text, re.MULTILINE)
-    return not is_open and name not in targets
-
-
-_MISSING = {
-    "path": "{} is not there",
-    "program": "there is no program {}",
-    "script": "package.json has no script {}",
-    "target": "the Makefile has no target {}",
-}
-
-
-# Flags: memories that a model found out of date, with a hash of what they said then. Once that changes, or the memory
-# is put away, the flag is gone.
-
-
-def flag(store: Store, memory: Memory) -> None:
-    with store.transaction():
-        OUTDATED.write(store, {**read_flags(store), memory.id: content_hash(memory)})
+    return f"the Makefile has no target {name}" if not is_open and name not in targets else ""
 
 
 def read_flags(store: Store) -> dict[str, str]:
-    """The hashes by id."""
+    """Memories that a model found out of date, with a hash of what they said then. Once that changes, or the memory is
+    put away, the flag is gone."""
     found = [(store.get(id, follow=False), hash) for id, hash in OUTDATED.read(store).items()]
     active = [(one, hash) for one, hash in found if one and one.status is Status.ACTIVE]
     return {one.id: hash for one, hash in active if content_hash(one) == hash}
 
 
-def remove_flags(store: Store, ids: Iterable[str]) -> None:
-    """For memories that are erased."""
-    gone = set(ids)
-    with store.transaction():
-        if gone & (flags := OUTDATED.read(store)).keys():
-            OUTDATED.write(store, {id: hash for id, hash in flags.items() if id not in gone})
-
-
-# The log: `logs/validation-<session>.log`, a line per finding. Two stores may be at the same session.
-
-
 def _log_path(app: App, session: int) -> Path:
+    """A line per finding. Two stores may be at the same session."""
     return app.home.logs / f"validation-{session}.log"
 
 
-def _logs(app: App) -> list[Path]:
+def log_files(app: App) -> list[Path]:
+    """Every line about a memory begins with its id."""
     return list(app.home.logs.glob("validation-*.log*"))
-
-
-def erase_log_lines(app: App, ids: Sequence[str]) -> None:
-    """About memories that are erased: every line about a memory begins with its id."""
-    for path in _logs(app):
-        with suppress(OSError, HomeRefused):
-            lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
-            kept = [line for line in lines if not any(id in line for id in ids)]
-            if len(kept) < len(lines):
-                write_private(path, "".join(kept))

@@ -1,4 +1,4 @@
-"""Memories as Markdown files for note programs, and rules as a section of a file of others."""
+"""Memories as Markdown files for note programs."""
 
 from __future__ import annotations
 
@@ -7,14 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 from recollect.base.text import clip, one_line
-from recollect.model.memory import Bridge, Memory, Message, Rule
-from recollect.render.inject import SECTIONS, plain
+from recollect.model.memory import Bridge, Memory, Message
 
 _NO_NAME = re.compile(r"[^\w]+")
 _NAME_CHARS = 60
-_RULE_CHARS = 500
-_RULE_LINE = re.compile(r"- .* <!-- [0-9a-f]{6} -->")
-_HEADS = frozenset(f"### {heading}" for _, heading in SECTIONS)
 
 
 def file_name(memory: Memory) -> str:
@@ -45,20 +41,3 @@ def page(memory: Memory, messages: Sequence[Message], bridges: Sequence[Bridge],
     if links:
         parts += ["## Related", "\n".join(links)]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def rule_lines(rules: Sequence[Rule]) -> list[str]:
-    """One list per type; each rule ends with a mark by which it is recognised."""
-    lines: list[str] = []
-    for kind, heading in SECTIONS:
-        said = [
-            f"- {plain(rule.body, _RULE_CHARS)} <!-- {rule.id[-6:]} -->" for rule in rules if rule.rule_type is kind
-        ]
-        if said:
-            lines += ["", f"### {heading}", "", *said]
-    return lines
-
-
-def is_rule_line(line: str) -> bool:
-    bare = line.rstrip()
-    return not bare or bare in _HEADS or _RULE_LINE.fullmatch(bare) is not None
