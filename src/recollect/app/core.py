@@ -1,8 +1,6 @@
-"""What an operation works with: the home, the project, settings, clock, and the stores, opened when needed.
-
-One way in for text (`redact_text`: storable, within limits, redacted) and one way out to the database (`commit`:
-made into a plan, redacted again, applied, journalled, logged). Reading never creates anything.
-"""
+"""What an operation works with: the home, the project, settings, clock, and the stores, opened when needed. One way in
+for text (`redact_text`: storable, within limits, redacted) and one way out to the database (`commit`: made into a plan,
+redacted again, applied, journalled, logged). Reading never creates anything."""
 
 from __future__ import annotations
 
@@ -40,10 +38,7 @@ MAX_TOPIC_CHARS = 80
 MAX_TOPICS = 50
 IMPORT_ACTOR = "import"  # in the journal: words that somebody else kept before us
 _TRIES = 3  # a plan made from a state that another process changed meanwhile is made anew
-
-
-Progress = Callable[..., None]
-"""Called with the progress of a long operation: done, total, and what is counted, its unit first."""
+Progress = Callable[..., None]  # called with how far a long operation is: done, total, what is counted (its unit first)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -61,8 +56,8 @@ class App:
     def __post_init__(self) -> None:
         self.wall_clock = self.clock  # of logs; another than `clock` where that stands in the past
         self.mint = Mint(self.clock)
+        # By thread, where passages get their vectors later: those of the turns that went to it, for the next turn.
         self.turn_vectors: dict[str, list[bytes]] | None = None
-        """By thread, where passages get their vectors later: those of the turns that went to it, for the next turn."""
         self._open: dict[tuple[Path | None, bool], SqliteStore] = {}
         self._found: Counter[str] = Counter()
         self._redactor: Redactor | None = None
@@ -83,8 +78,6 @@ class App:
         for _, store in sorted(self._open.items(), key=lambda pair: not pair[0][1]):
             store.close()
         self._open.clear()
-
-    # Stores
 
     @property
     def scope(self) -> Scope:
@@ -108,7 +101,11 @@ class App:
         if path is None:
             self.require_scope(scope)
             self.home.prepare()
-            path = self.home.user_store if scope is Scope.USER else self._new_project_store()
+            path = self.home.user_store
+            if scope is Scope.PROJECT:
+                self.project = projects.claim(self.home.projects, self.require_project(), fresh_key())
+                path = projects.make_store_folder(self.home.projects, self.project) / "memory.db"
+                projects.prepare_view(self.project.root)
         return self._opened(path, read_only=False)
 
     def scopes(self) -> Iterator[tuple[Scope, Store]]:
@@ -146,8 +143,8 @@ class App:
         scope, a = self.find(first)
         other, b = self.find(second)
         if scope is not other:
-            stores = f"{first} is in the {scope}'s store and {second} in the {other}'s"
-            raise BadInput(f"{stores}; memories in different stores cannot be joined.", hint="Name two of one store.")
+            where = f"{first} is in the {scope}'s store and {second} in the {other}'s"
+            raise BadInput(f"{where}; memories in different stores cannot be joined.", hint="Name two of one store.")
         if a.id == b.id:
             raise BadInput(f"{first} and {second} are the same memory.", hint="Name two different ones.")
         return scope, a, b
@@ -158,17 +155,9 @@ class App:
 
     def require_project(self) -> Project:
         if self.project is None:
-            raise NoProject(
-                "This folder is not a project: your home folder and its parents never are.",
-                hint="Go into a project's folder, or add --user to keep it everywhere.",
-            )
+            hint = "Go into a project's folder, or add --user to keep it everywhere."
+            raise NoProject("This folder is not a project: your home folder and its parents never are.", hint=hint)
         return self.project
-
-    def _new_project_store(self) -> Path:
-        self.project = projects.claim(self.home.projects, self.require_project(), fresh_key())
-        folder = projects.make_store_folder(self.home.projects, self.project)
-        projects.prepare_view(self.project.root)
-        return folder / "memory.db"
 
     def _opened(self, path: Path | None, *, read_only: bool) -> SqliteStore:
         from recollect.store import SqliteStore, Tuning
@@ -189,16 +178,12 @@ class App:
                 raise recovery.set_aside(self, path, problem) from None
         return self._open[key]
 
-    # Text in
-
     def redact_text(self, name: str, text: str, *, max_chars: int | None = None) -> str:
         """Any text that will be kept: storable, within its limit, free of secrets."""
         limit = max_chars or self.settings.count("MEMORY_MAX_BODY_CHARS")
         if len(text) > limit:
-            raise BadInput(
-                f"The {name} has {len(text):,} characters; at most {limit:,} are kept.",
-                hint="Keep the part that matters, or raise MEMORY_MAX_BODY_CHARS." if not max_chars else "Shorten it.",
-            )
+            hint = "Shorten it." if max_chars else "Keep the part that matters, or raise MEMORY_MAX_BODY_CHARS."
+            raise BadInput(f"The {name} has {len(text):,} characters; at most {limit:,} are kept.", hint=hint)
         cleaned = self.redactor.clean(storable(text))
         self._found.update(dict(cleaned.found))
         return cleaned.text
@@ -208,8 +193,7 @@ class App:
 
     def redact_topics(self, topics: tuple[str, ...]) -> tuple[str, ...]:
         if len(topics) > MAX_TOPICS:
-            message = f"{len(topics)} topics are given; at most {MAX_TOPICS} are kept."
-            raise BadInput(message, hint="Name the main ones.")
+            raise BadInput(f"{len(topics)} topics; at most {MAX_TOPICS} are kept.", hint="Name the main ones.")
         cleaned = (one_line(self.redact_text("topic", topic, max_chars=MAX_TOPIC_CHARS)) for topic in topics)
         return tuple(dict.fromkeys(topic for topic in cleaned if topic))
 
@@ -228,26 +212,21 @@ class App:
 
     @property
     def redactor(self) -> Redactor:
+        """With one key per home, so that equal secrets get equal marks here and tell nothing elsewhere."""
         if self._redactor is None:
             from recollect.redact import Redactor
 
-            self._redactor = Redactor(self._redaction_key())
+            path = self.home.root / "redaction.key"
+            try:
+                key = bytes.fromhex(read_limited(path, 100).decode("ascii").strip())
+            except (OSError, ValueError):
+                key = bytes.fromhex(fresh_key())
+                if not self.dry_run:
+                    with suppress(OSError, HomeRefused):  # the write that follows will say what is wrong with the home
+                        self.home.prepare()
+                        write_private(path, f"{key.hex()}\n")
+            self._redactor = Redactor(key)
         return self._redactor
-
-    def _redaction_key(self) -> bytes:
-        """One per home, so that equal secrets get equal marks here and tell nothing elsewhere."""
-        path = self.home.root / "redaction.key"
-        try:
-            return bytes.fromhex(read_limited(path, 100).decode("ascii").strip())
-        except (OSError, ValueError):
-            key = fresh_key()
-        if not self.dry_run:
-            with suppress(OSError, HomeRefused):  # the write that follows will say what is wrong with the home
-                self.home.prepare()
-                write_private(path, key + "\n")
-        return bytes.fromhex(key)
-
-    # Plans out
 
     def commit(
         self, scope: Scope, op: str, make: Callable[[Store], Plan], say: Callable[[Plan], str], *, actor: str = ""
@@ -256,7 +235,8 @@ class App:
         where that is not who runs this process."""
         if self.dry_run:
             self.require_scope(scope)
-        for attempt in range(1, _TRIES + 1):
+        left = _TRIES
+        while True:
             store = self.reader(scope) if self.dry_run else self.writer(scope)
             plan = self.redact_plan(self._anchored(scope, make(store)))
             summary = say(plan) if plan else "Nothing to change."
@@ -268,23 +248,22 @@ class App:
                     wrote = store.apply(plan, act)
                     self._write_files(scope, store, plan)
             except Conflict:
-                if attempt == _TRIES:
+                left -= 1
+                if not left:
                     raise
                 continue
             self.log.line(op, change=act.change, scope=scope, memories=",".join(plan.touched()[:5]))
             return Done(summary, plan, scope, act.change if wrote else None, False, self.notes())
-        raise AssertionError("the loop returns or raises")
 
     def undo(self, scope: Scope, entry: Entry) -> Done:
         """Takes a change back: what it did to memory, and to the files of notes."""
         summary = f"Undid {entry.op}: {entry.summary}"
         act = self.change_header("undo", summary, undoes=entry.change)
         store = self.writer(scope)
-        if self.dry_run:
-            plan = store.undo(entry.change, act, dry_run=True)
-            return Done(summary, plan, scope, None, dry_run=True)
         with store.transaction():
-            plan = store.undo(entry.change, act)
+            plan = store.undo(entry.change, act, dry_run=self.dry_run)
+            if self.dry_run:
+                return Done(summary, plan, scope, None, dry_run=True)
             if plan.files and self.actor == "agent":
                 message = f"{entry.change} changed a note's file, which is a person's."
                 raise BadInput(message, hint="Ask the user to run `recollect undo`.")

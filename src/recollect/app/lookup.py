@@ -39,13 +39,13 @@ class _Shown(NamedTuple):
 
 def find_memory(app: App, name: str) -> tuple[Scope, Memory]:
     name = one_line(storable(name))
-    if found := app.exact(name) or (_find_last(app) if name == "last" else _find_numbered(app, name)):
+    if found := app.exact(name) or _find_shown(app, name):
         return found
-    near: list[Memory] = []
-    ids = note_files.notes_called(app, name)
-    if not ids:
-        near = find_like(app, name)
-        ids = _fitting_ids(name.casefold(), near) if len(name) >= _MIN_PART_CHARS else []
+    ids, near = note_files.notes_called(app, name), find_like(app, name)
+    if not ids and len(name) >= _MIN_PART_CHARS:
+        part = name.casefold()
+        ids = [one.id for one in near if one.title.casefold() == part or one.id.endswith(part)]
+        ids = ids or [one.id for one in near if part in one.id or part in one.title.casefold()]
     # An id that was merged into another memory leads to that one, and is no second candidate.
     fitting = list({memory.id: (scope, memory) for scope, memory in filter(None, map(app.exact, ids))}.values())
     if len(fitting) > 1:
@@ -61,21 +61,13 @@ def find_like(app: App, text: str) -> list[Memory]:
     return [memory for _, store in app.scopes() for memory in store.find(Query(like=text, limit=_LOOKALIKES))]
 
 
-def _fitting_ids(part: str, near: list[Memory]) -> list[str]:
-    whole = [one.id for one in near if one.title.casefold() == part or one.id.endswith(part)]
-    return whole or [one.id for one in near if part in one.id or part in one.title.casefold()]
-
-
-def _find_numbered(app: App, name: str) -> tuple[Scope, Memory] | None:
-    if not (name.isascii() and name.isdigit() and len(name) < 4):
+def _find_shown(app: App, name: str) -> tuple[Scope, Memory] | None:
+    """A number of the list printed last; or `last`, the one that was made, changed or shown last."""
+    if name != "last" and not (name.isascii() and name.isdigit() and len(name) < 4):
         return None
-    listed = _shown_by_project(app).get(_project(app), _Shown()).listed
-    return app.exact(listed[int(name) - 1]) if 0 < int(name) <= len(listed) else None
-
-
-def _find_last(app: App) -> tuple[Scope, Memory] | None:
-    """The one that was made, changed or shown last."""
     shown = _shown_by_project(app).get(_project(app), _Shown())
+    if name != "last":
+        return app.exact(shown.listed[int(name) - 1]) if 0 < int(name) <= len(shown.listed) else None
     newest = (shown.at, shown.last)
     for _, store in app.scopes():
         for entry in store.log(limit=_MAX_ENTRIES):

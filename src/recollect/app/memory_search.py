@@ -1,8 +1,6 @@
 """The search: loads evidence, lets `recall` decide, reads the best, lets `recall` select. One engine for every door.
-
-Words always; vectors when the embedder answers. Passages that have no vector yet are found by their words, and
-a few of them get theirs on the way.
-"""
+Words always; vectors when the embedder answers. Passages that have no vector yet are found by their words, and a few of
+them get theirs on the way."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.app.core import App
@@ -24,11 +22,11 @@ from recollect.base.text import clip
 from recollect.lifecycle.strength import AgeRules, status_at, strength
 from recollect.model.memory import Kind, Rule, Status
 from recollect.model.passage import asks_of_self
-from recollect.model.query import NO_BACKGROUND, Background, Hit, Nearness, Piece, Place, Query, WordEvidence
+from recollect.model.query import NO_BACKGROUND, Hit, Nearness, Piece, Place, Query, WordEvidence
 from recollect.model.result import Found, Recollection, Scope
 from recollect.recall import floor, matching, selection
 from recollect.recall.answer_passages import chars_each, unasked_passages, with_passages
-from recollect.recall.matching import Match, Ref, TermScores
+from recollect.recall.matching import Match, Ref
 from recollect.recall.priority import Focus, evidence, is_muted, priority, relevance
 from recollect.recall.time_words import asked_time
 
@@ -48,8 +46,8 @@ _FILLED_AT_ONCE = 32  # passages that a search embeds on its way: about a second
 _QUESTION_CHARS = 2_000  # of the question, in the answer: nobody wants a megabyte back
 _CLEANED_CHARS = 20_000  # of a longer question only this is redacted and shown
 
+# The question's, or a function that waits for it; None: words alone.
 Vector = QuestionVector | Callable[[], QuestionVector | None] | None
-"""The question's, or a function that waits for it; None: words alone."""
 
 
 def search(app: App, query: Query, only: Scope | None = None, *, timed: TimedQuestion | None = None) -> Found:
@@ -107,12 +105,8 @@ def load_focus(app: App) -> tuple[Focus, ...]:
 def rules_in_force(app: App) -> dict[str, tuple[Scope, Rule]]:
     """Rules by id, the most useful first, without muted ones."""
     query = Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), limit=_MAX_RULES)
-    found = [
-        (scope, rule)
-        for scope, store in app.scopes()
-        for rule in store.find(query)
-        if isinstance(rule, Rule) and not is_muted(rule)
-    ]
+    loaded = [(scope, rule) for scope, store in app.scopes() for rule in store.find(query)]
+    found = [(scope, rule) for scope, rule in loaded if isinstance(rule, Rule) and not is_muted(rule)]
 
     def order(kept: tuple[Scope, Rule]) -> tuple[bool, float, int, Moment]:
         _, rule = kept
@@ -136,104 +130,89 @@ def search_stores(
 ) -> Answer:  # fmt: skip
     """Not `deep`: no second search where filters leave less than was asked for, because somebody waits."""
     began = time.thread_time()
-    engine = _Engine(stores, query, [store.words(query.text) for store in stores], now, rules, vector, focus)
-    selected, missing = engine.search(1)
-    has_more_words = any(sum(len(term.rows) for term in one.terms) > matching.KEPT for one in engine.evidence)
+    evidence = [store.words(query.text) for store in stores]
+    engine = _Engine(stores, query, evidence, now, rules, vector, focus, depth=1)
+    selected = engine.select()
+    has_more_words = any(sum(len(term.rows) for term in one.terms) > matching.KEPT for one in evidence)
     refused = sum(drop.reason != selection.NOTHING_IN_COMMON for drop in selected.drops)
     if deep and len(selected.hits) < query.limit and (has_more_words or refused >= NEAREST // 2):
-        selected, missing = engine.search(_SECOND_DEPTH)
-    return Answer(selected, missing, (time.thread_time() - began) * 1_000)
+        engine = _Engine(stores, query, evidence, now, rules, vector, focus, depth=_SECOND_DEPTH)
+        selected = engine.select()
+    return Answer(selected, engine.without_vectors, (time.thread_time() - began) * 1_000)
 
 
-class _Candidates(NamedTuple):
-    """Units that may answer, how well each matches, and what is needed to judge them."""
-
-    matches: dict[Ref, Match]
-    in_focus: list[Ref]
-    terms: TermScores
-    vector: QuestionVector | None
-    background: Background
-    without_vectors: int
-
-
-@dataclass(frozen=True, slots=True)
 class _Engine:
-    stores: Sequence[Store]
-    query: Query
-    evidence: Sequence[WordEvidence]
-    now: Moment
-    rules: AgeRules
-    vector: Vector
-    focus: Sequence[Focus]
+    """The units that may answer, how well each matches, and what is needed to judge them."""
 
-    def search(self, depth: int) -> tuple[selection.Selection, int]:
-        found = self._find_candidates(depth)
-        ranked = self._read_ranked(found, depth * _MAX_READ)
-        if self.query.unasked:
-            refused = [hit for hit in ranked if selection.why_refused(hit, self.query)]
-            passing = [hit for hit in ranked if not selection.why_refused(hit, self.query)][:CANDIDATES]
-            judged = self._judge_relevance(self._with_pieces(found, passing), found.background)
-            return selection.select((*judged, *refused), self.query), found.without_vectors
-        selected = selection.select(ranked, self.query)
-        max_chars = chars_each(len(selected.hits))
-        hits = tuple(with_passages(hit, max_chars) for hit in self._with_pieces(found, selected.hits))
-        return replace(selected, hits=hits), found.without_vectors
-
-    def _find_candidates(self, depth: int) -> _Candidates:
+    def __init__(
+        self, stores: Sequence[Store], query: Query, evidence: Sequence[WordEvidence], now: Moment, rules: AgeRules,
+        vector: Vector, focus: Sequence[Focus], *, depth: int,
+    ) -> None:  # fmt: skip
         """By words, by vectors, by focus; then by the company they keep and the time that was asked for."""
-        voice = matching.VOICE if asks_of_self(self.query.text) else 0.0
-        terms = matching.score_terms(self.evidence, depth * matching.KEPT)
-        owners = [store.owners(list(own)) for store, own in zip(self.stores, terms.passages, strict=True)]
+        self.stores, self.query, self.evidence, self.now, self.rules = stores, query, evidence, now, rules
+        self.focus, self.max_read = focus, depth * _MAX_READ
+        voice = matching.VOICE if asks_of_self(query.text) else 0.0
+        self.terms = terms = matching.score_terms(evidence, depth * matching.KEPT)
+        owners = [store.owners(list(own)) for store, own in zip(stores, terms.passages, strict=True)]
         by_words = matching.match_units(terms, owners, voice)
         about = {
             (number, seq): None
-            for point in self.focus
-            for number, store in enumerate(self.stores)
+            for point in focus
+            for number, store in enumerate(stores)
             for seq in store.about(point.topic, FOCUSED)
         }
-        in_focus = list(about)[: 2 * FOCUSED]
-        vector = self.vector() if callable(self.vector) else self.vector
+        self.in_focus = list(about)[: 2 * FOCUSED]
+        self.vector = vector() if callable(vector) else vector
         near: dict[Ref, Nearness] = {}
-        missing, background = 0, NO_BACKGROUND
-        for number, store in enumerate(self.stores):
-            if vector is None:
+        self.without_vectors, self.background = 0, NO_BACKGROUND
+        for number, store in enumerate(stores):
+            if self.vector is None:
                 break
-            also = [seq for which, seq in {*by_words, *in_focus} if which == number]
-            found = store.nearest(vector.model, vector.vector, depth * NEAREST, also, voice=voice)
-            missing += found.missing
-            background = background.with_more(found.background)
+            also = [seq for which, seq in {*by_words, *self.in_focus} if which == number]
+            found = store.nearest(*self.vector, depth * NEAREST, also, voice=voice)
+            self.without_vectors += found.missing
+            self.background = self.background.with_more(found.background)
             near |= {(number, seq): one for seq, one in found.near.items()}
-        matches = dict.fromkeys(in_focus, Match(0.0)) | matching.fuse(by_words, near, terms.perfect)
+        matches = dict.fromkeys(self.in_focus, Match(0.0)) | matching.fuse(by_words, near, terms.perfect)
         best = sorted(matches, key=lambda ref: (-matches[ref].score, ref))[:WITH_GROUP]
         places: dict[Ref, Place] = {}
-        for number, store in enumerate(self.stores):
+        for number, store in enumerate(stores):
             own = store.places([seq for which, seq in best if which == number], neighbours=WITH_NEIGHBOURS)
             places |= {(number, seq): place for seq, place in own.items()}
-        time_asked = asked_time(self.query.text, self.now)
-        matches = matching.raise_by_context(matches, by_words, places, terms.perfect, time_asked)
-        return _Candidates(matches, in_focus, terms, vector, background, missing)
+        time_asked = asked_time(query.text, now)
+        self.matches = matching.raise_by_context(matches, by_words, places, terms.perfect, time_asked)
 
-    def _read_ranked(self, found: _Candidates, max_read: int) -> list[Hit]:
+    def select(self) -> selection.Selection:
+        ranked = self._read_ranked()
+        if self.query.unasked:
+            refused = [hit for hit in ranked if selection.why_refused(hit, self.query)]
+            passing = [hit for hit in ranked if not selection.why_refused(hit, self.query)][:CANDIDATES]
+            return selection.select((*self._judge_relevance(self._with_pieces(passing)), *refused), self.query)
+        selected = selection.select(ranked, self.query)
+        max_chars = chars_each(len(selected.hits))
+        return replace(selected, hits=tuple(with_passages(hit, max_chars) for hit in self._with_pieces(selected.hits)))
+
+    def _read_ranked(self) -> list[Hit]:
         """The candidates with their memories, in order of priority. Strength, relevance and focus can move a memory
         only so far, so the best matches are read a page at a time until enough of them pass the question's filters;
         those in focus always."""
-        hits = list(self._read(found.in_focus, found.matches))
-        rest = found.matches.keys() - set(found.in_focus)
-        order = sorted(rest, key=lambda ref: (-found.matches[ref].score, ref))  # of equals the first that came
+        hits = list(self._read(self.in_focus))
+        rest = self.matches.keys() - set(self.in_focus)
+        order = sorted(rest, key=lambda ref: (-self.matches[ref].score, ref))  # of equals the first that came
         passing: Counter[str] = Counter()
-        for start in range(0, min(len(order), max_read), _PAGE):
-            for hit in self._read(order[start : start + _PAGE], found.matches):
+        for start in range(0, min(len(order), self.max_read), _PAGE):
+            for hit in self._read(order[start : start + _PAGE]):
                 hits.append(hit)
                 passing[hit.memory.id] += not selection.why_refused(hit, self.query)
             if sum(min(count, self.query.turns) for count in passing.values()) >= 2 * self.query.limit:
                 break
         return sorted(hits, key=lambda hit: (hit.score, hit.part("strength")), reverse=True)
 
-    def _read(self, refs: Sequence[Ref], matches: dict[Ref, Match]) -> Iterator[Hit]:
+    def _read(self, refs: Sequence[Ref]) -> Iterator[Hit]:
         for number, store in enumerate(self.stores):
             for unit, stored, turn in store.read_units([unit for which, unit in refs if which == number]):
                 memory = replace(stored, status=status_at(stored, now=self.now, rules=self.rules))
-                match = matches[number, unit]
+                match = self.matches[number, unit]
                 force = strength(memory, now=self.now, rules=self.rules)
                 weighed = priority(memory, match.score, force, self.focus)
                 components = (
@@ -243,30 +222,27 @@ class _Engine:
                 put_away = stored.status is Status.ARCHIVED
                 yield Hit(memory, weighed.score, components, turn, store=number, unit=unit, put_away=put_away)
 
-    def _with_pieces(self, found: _Candidates, hits: Sequence[Hit]) -> list[Hit]:
+    def _with_pieces(self, hits: Sequence[Hit]) -> list[Hit]:
         """With how well each of their passages answers."""
         pieces: dict[Ref, list[Piece]] = {(hit.store, hit.unit): [] for hit in hits}
-        asked = (found.vector.model, found.vector.vector) if found.vector is not None else ()
         for number, store in enumerate(self.stores):
-            own = store.pieces([hit.unit for hit in hits if hit.store == number], *asked)
-            cover = matching.cover(found.terms.rarity, self.evidence[number], [one.passage for one in own])
+            own = store.pieces([hit.unit for hit in hits if hit.store == number], *(self.vector or ()))
+            cover = matching.cover(self.terms.rarity, self.evidence[number], [one.passage for one in own])
             for one in own:
                 score = matching.passage_score(cover[one.passage], one.near)
                 pieces[number, one.unit].append(Piece(one.start, one.start + one.length, score, one.near, one.passage))
         return [replace(hit, pieces=tuple(pieces[hit.store, hit.unit])) for hit in hits]
 
-    def _judge_relevance(self, hits: Sequence[Hit], background: Background) -> list[Hit]:
+    def _judge_relevance(self, hits: Sequence[Hit]) -> list[Hit]:
         """In the order of how likely each is relevant to the prompt, which is their score; those in focus come first.
         Memories that proved useless count less."""
         prompt = floor.Prompt.of(self.query.text)
         passages = sum(one.passages for one in self.evidence)
         worth = floor.information(self.evidence)
-        covers = [
-            matching.cover(
-                worth, one, [piece.passage for hit in hits if hit.store == number for piece in hit.pieces], floor.NEEDED
-            )
-            for number, one in enumerate(self.evidence)
-        ]
+        covers = []
+        for number, one in enumerate(self.evidence):
+            own = [piece.passage for hit in hits if hit.store == number for piece in hit.pieces]
+            covers.append(matching.cover(worth, one, own, floor.NEEDED))
         judged: list[Hit] = []
         for hit in hits:
             features = floor.judge_relevance(
@@ -274,7 +250,7 @@ class _Engine:
                 f"{hit.memory.title}\n{hit.text}",
                 near=max((piece.near for piece in hit.pieces if piece.near), default=None),  # 0: it has no vector
                 cover=max((covers[hit.store][piece.passage] for piece in hit.pieces), default=0.0),
-                background=background,
+                background=self.background,
                 passages=passages,
                 kept=hit.memory.kind is not Kind.THREAD,
             )

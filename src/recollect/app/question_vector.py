@@ -1,16 +1,13 @@
-"""Vectors of questions and of passages, and how many passages have theirs.
-
-A question that somebody waits for is embedded in a thread of its own while its words are looked up; where the vector is
-not there in time, words answer alone, and the answer says so.
-"""
+"""Vectors of questions and of passages, and how many passages have theirs. A question that somebody waits for is
+embedded in a thread of its own while its words are looked up; where the vector is not there in time, words answer
+alone, and the answer says so."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from recollect.app.core import App
@@ -31,8 +28,7 @@ _HEAD_CHARS, _TAIL_CHARS = 3_000, 1_000
 _DROPPED_AT_ONCE = 2_000  # some 20 ms: no hook's write waits longer than it can
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionVector:
+class QuestionVector(NamedTuple):
     model: str
     vector: bytes
 
@@ -47,20 +43,18 @@ class TimedQuestion:
         self._vector: QuestionVector | None = None
         self._problem: Exception | None = None
         self._thread: threading.Thread | None = None
-        if self.left_s >= VECTORS_NEED_S:
-            self._start(app)
-
-    def _start(self, app: App) -> None:
+        if self.left_s < VECTORS_NEED_S:
+            return
         try:
             embedder, self.how = app.embedder, WITH_VECTORS
         except (ModelError, BadInput) as problem:  # missing, broken, or a setting that names none
             self.how = _words_alone(problem)
             return
-        text = app.question_for_model(self.text)
+        asked = app.question_for_model(self.text)
 
         def embed() -> None:
             try:
-                self._vector = QuestionVector(embedder.id, embedder.embed_one(text, MAX_TOKENS).tobytes())
+                self._vector = QuestionVector(embedder.id, embedder.embed_one(asked, MAX_TOKENS).tobytes())
             except Exception as problem:  # noqa: BLE001 raised again in the thread that asks for the vector
                 self._problem = problem
 
@@ -118,8 +112,7 @@ def embed_passages(store: Store, embedder: Embedder, passages: Sequence[tuple[in
 
 
 def drop_old_vectors(store: Store, model: str) -> int:
-    """Once every passage has a vector of this model, removes those of other models, some at a time; returns how many
-    it removed."""
+    """Once every passage has a vector of this model, removes some of other models; returns how many."""
     return 0 if store.vectorless(model, 1) else store.put_vectors(model, [], drop_others=_DROPPED_AT_ONCE)
 
 

@@ -1,14 +1,12 @@
-"""Keeps the rules that a person states. Redacts, takes out what we ourselves put in, lets `capture` decide, stores.
-
-A rule that is sure is in force at once; an unsure one waits in the inbox. The same rule said again is counted; the
-opposite supersedes, and the chain stays.
-"""
+"""Keeps the rules that a person states. Redacts, takes out what we ourselves put in, lets `capture` decide, stores. A
+rule that is sure is in force at once; an unsure one waits in the inbox. The same rule said again is counted; the
+opposite supersedes, and the chain stays."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect.app import notices, session_ledger
 from recollect.app.core import App
@@ -38,23 +36,15 @@ _MIN_NEARNESS = 0.4  # by the vectors that are kept, which are of title and body
 _MAX_NEAR = 12  # so many are compared again, body by body
 
 
-@dataclass(frozen=True, slots=True)
-class KeptRule:
+class KeptRule(NamedTuple):
     """A rule that was written, and what that did."""
 
     found: FoundRule
     done: Done
 
-    @property
-    def is_new_in_force(self) -> bool:
-        first = self.done.plan.changes[0] if self.done.plan else None
-        if isinstance(first, Create):
-            return first.memory.status is Status.ACTIVE
-        return isinstance(first, Update) and first.after.get("status") == Status.ACTIVE
-
 
 def load_english() -> None:
-    """Compile the patterns of English, so that no prompt waits for it."""
+    """So that no prompt waits for it."""
     language("en")
     learned_judge("en")
 
@@ -71,8 +61,7 @@ def read_prompt(app: App, text: str) -> Draft:
 
 
 def capture_prompt(app: App, draft: Draft, *, session: str, at: Moment | None = None, refuses: str = "") -> str:
-    """Keep what a prompt states, count and log what became of it. Returns the notice. `at`: when it was said, where
-    that was not just now. `refuses`: the tool call that was refused with these words."""
+    """Keep what a prompt states, count and log what became of it. Returns the notice."""
     shown = session_ledger.texts_shown(app, session) if draft.found else ()  # nothing is known of a past session
     kept = keep_rules(app, draft, group=session, shown=shown, at=at, refuses=refuses)
     verdict = draft.verdict
@@ -85,7 +74,8 @@ def keep_rules(
     app: App, draft: Draft, *, group: str = "", shown: Sequence[str] = (), at: Moment | None = None, refuses: str = ""
 ) -> list[KeptRule]:
     """Each rule in the store that its wording reaches; none where there is no project to keep it in, and none that only
-    quotes what was `shown` from memory. `at`: when it was said, where that was not just now."""
+    quotes what was `shown` from memory. `at`: when it was said, where that was not just now. `refuses`: the tool call
+    that was refused with these words."""
     kept = []
     for found in draft.found:
         if found.scope is Scope.PROJECT and app.project is None:
@@ -104,7 +94,13 @@ def keep_rules(
 
 def kept_notice(kept: Sequence[KeptRule]) -> str:
     """One line for the person's eyes; empty where nothing new is in force."""
-    return notices.rules_line([one.found.rule for one in kept if one.is_new_in_force])
+    new = []
+    for found, done in kept:
+        first = done.plan.changes[0] if done.plan else None
+        after = {"status": first.memory.status} if isinstance(first, Create) else getattr(first, "after", {})
+        if after.get("status") == Status.ACTIVE:
+            new.append(found.rule)
+    return notices.rules_line(new)
 
 
 def count_verdict(app: App, verdict: FoundRule) -> None:
@@ -150,8 +146,13 @@ def _keep_rule(
         by_relation: dict[Relation, list[Rule]] = {relation: [] for relation in Relation}
         for old in load_rules(store, Status.ACTIVE, Status.CANDIDATE):
             by_relation[rule_relations.relation(found.rule, old.body, near.get(old.id))].append(old)
-        if by_relation[Relation.SAME]:
-            return _count_again(store, by_relation[Relation.SAME][0], group, now, is_sure=is_sure)
+        for known in by_relation[Relation.SAME][:1]:
+            again = replace(known, seen=known.seen + 1, last_active_at=max(known.last_active_at, now))
+            # Said for sure, or in another session, what waited in the inbox waits no longer.
+            if known.status is Status.CANDIDATE and (is_sure or bool(group and group != known.group)):
+                again = replace(again, status=Status.ACTIVE, lane=Lane.USER)
+                return Plan.of([Update.between(known, again), *supersede(store, again)])
+            return Plan.of([Update.between(known, again)])
         tags = (f"{REFUSED_CALL_TAG}{refuses}",) if refuses else ()
         rule = new_rule(
             app, found.rule, at=now, rule_type=found.rule_type or RuleType.PREFERENCE, origin=ORIGIN, lane=Lane.USER,
@@ -170,16 +171,6 @@ def _keep_rule(
         return Plan.of([Create(rule), *gone])
 
     return app.commit(found.scope, "capture", make, _summary, actor=Lane.USER)
-
-
-def _count_again(store: Store, known: Rule, group: str, now: Moment, *, is_sure: bool) -> Plan:
-    """Said for sure, or in another session, what waited in the inbox waits no longer."""
-    is_raised = known.status is Status.CANDIDATE and (is_sure or bool(group and group != known.group))
-    again = replace(known, seen=known.seen + 1, last_active_at=max(known.last_active_at, now))
-    if not is_raised:
-        return Plan.of([Update.between(known, again)])
-    again = replace(again, status=Status.ACTIVE, lane=Lane.USER)
-    return Plan.of([Update.between(known, again), *supersede(store, again)])
 
 
 def _was_put_away(store: Store, rule: str, said_at: Moment) -> bool:

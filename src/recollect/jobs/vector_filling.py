@@ -25,25 +25,19 @@ class _State:
 def fill(app: App, memo: Memo) -> bool:
     state = memo.of(_State)
     try:
-        given = _fill_some(app, state)
+        embedder = app.embedder
+        if not state.waiting or state.model != embedder.id:
+            state.model, state.waiting = embedder.id, deque()
+            for state.scope, _ in app.scopes():
+                state.waiting = deque(app.writer(state.scope).vectorless(embedder.id, _LOOKED_UP))
+                if state.waiting:
+                    break
+        few = [state.waiting.popleft() for _ in range(min(embedder.at_once, len(state.waiting)))]
+        given = embed_passages(app.writer(state.scope), embedder, few) if few else 0
+        state.problem = ""
+        return given > 0 or any(drop_old_vectors(app.writer(scope), embedder.id) for scope, _ in app.scopes())
     except ModelError as problem:
         if problem.message != state.problem and not isinstance(problem, ModelLoading):
             app.log.line("no-vectors", problem=problem.message)
         state.problem = problem.message
         return False
-    state.problem = ""
-    return given > 0
-
-
-def _fill_some(app: App, state: _State) -> int:
-    embedder = app.embedder
-    if not state.waiting or state.model != embedder.id:
-        state.model, state.waiting = embedder.id, deque()
-        for state.scope, _ in app.scopes():
-            state.waiting = deque(app.writer(state.scope).vectorless(embedder.id, _LOOKED_UP))
-            if state.waiting:
-                break
-    if not state.waiting:
-        return sum(drop_old_vectors(app.writer(scope), embedder.id) for scope, _ in app.scopes())
-    few = [state.waiting.popleft() for _ in range(min(embedder.at_once, len(state.waiting)))]
-    return embed_passages(app.writer(state.scope), embedder, few)
