@@ -277,7 +277,7 @@ def test_an_import_that_is_stopped_anywhere_goes_on_where_it_was_and_tells_how_f
 def test_nothing_is_marked_as_read_whose_writing_failed(app: App, parts: Parts, monkeypatch: pytest.MonkeyPatch):
     Past("s-1").said("one")
     with monkeypatch.context() as broken:
-        broken.setattr(session_import.Importer, "_write_cursor", Mock(side_effect=Conflict("not now")))
+        broken.setattr(session_import, "ReadAct", Mock(side_effect=Conflict("not now")))
         with pytest.raises(Conflict):
             import_past(app)
     parts.clear()

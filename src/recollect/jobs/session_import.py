@@ -1,8 +1,6 @@
-"""Imports past transcripts of a project, oldest first: the jobs that run per turn see them as they see live ones.
-
-An import can be killed at any moment, run again and again, and undone: how far each transcript was read, and by which
-import, is written in one transaction with what it brought. Acts that a fork copied are recorded once.
-"""
+"""Imports past transcripts of a project, oldest first: the jobs that run per turn see them as they see live ones. An
+import can be killed at any moment, run again and again, and undone: how far each transcript was read, and by which
+import, is written in one transaction with what it brought. Acts that a fork copied are recorded once."""
 
 from __future__ import annotations
 
@@ -61,17 +59,15 @@ class PastApp(App):
         self._scope = Scope.PROJECT
         self._embedder = app._embedder
         self.turn_vectors = {}
-        self._paths: dict[Scope, Path] = {}
+        self._paths: dict[Scope, Path | None] = {}
 
     def set_time(self, at: Moment) -> None:
         self.clock.at = min(at, self.wall_clock.now())
 
     def store_path(self, scope: Scope) -> Path | None:
         """Looked up once: an import asks for it a hundred times per megabyte, and each look reads a folder."""
-        found = self._paths.get(scope) or super().store_path(scope)
-        if found is not None:
-            self._paths[scope] = found
-        return found
+        self._paths[scope] = self._paths.get(scope) or super().store_path(scope)
+        return self._paths[scope]
 
     def change_header(
         self, op: str, summary: str, *, undoes: str | None = None, change: str = "", actor: str = ""
@@ -155,29 +151,22 @@ class Importer:
                 standing = takewhile(lambda part: not is_undone(self._store, part.change), known.parts)
                 known = replace(known, parts=tuple(standing))
                 is_read = known.last.cursor.offset == one.size and (known.last.ended or not self._is_over(one))
-            if is_read:
-                self.report.known += 1
-                self._step(one.size)
-            else:
-                self._step(min(one.size, known.last.cursor.offset))
-                self._read_one(one, known)
+            self._step(one.size if is_read else min(one.size, known.last.cursor.offset))
+            self.report.known += is_read
+            reading, more = Reading(), not is_read
+            if more and 0 < known.last.cursor.offset <= one.size:  # else it is not the file that it was
+                reading = read_back(self._app, self._host, one.path, known.last.cursor)
+                reading.found.clear()
+            while more:
+                piece = read_piece(self._app, self._store, known, reading, PIECE_BYTES, seen=self._seen)
+                more = piece.more
+                known = self._record(one, known, reading, piece)
+                self.report.copies += piece.copies
+                self.report.bytes += piece.size
+                self._step(piece.size)
+            self.report.damaged += reading.damaged
+            self.report.secrets.update(reading.found)
         return self.report
-
-    def _read_one(self, one: Transcript, known: ReadTranscript) -> None:
-        reading, report = Reading(), self.report
-        if 0 < known.last.cursor.offset <= one.size:  # else it is not the file that it was
-            reading = read_back(self._app, self._host, one.path, known.last.cursor)
-            reading.found.clear()
-        more = True
-        while more:
-            piece = read_piece(self._app, self._store, known, reading, PIECE_BYTES, seen=self._seen)
-            more = piece.more
-            known = self._record(one, known, reading, piece)
-            report.copies += piece.copies
-            report.bytes += piece.size
-            self._step(piece.size)
-        report.damaged += reading.damaged
-        report.secrets.update(reading.found)
 
     def _is_over(self, one: Transcript) -> bool:
         """Nobody will say so any more."""
@@ -202,7 +191,11 @@ class Importer:
             self.report.times = (min(times), max(times))
 
         def write() -> None:
-            self._write_cursor(known, after)
+            stored = CURSORS.find(self._store, cursor_key(after.path))
+            is_other = stored is not None and stored.last not in (known.last, after.last)
+            if stored and is_other and not is_undone(self._store, stored.last.change):
+                raise Conflict("Another import reads the same sessions.", hint="Run this one again later.")
+            CURSORS.write(self._store, after, cursor_key(after.path))
             self._store.put(*(ReadAct(key, change) for key in piece.new))
 
         if self._app.dry_run:
@@ -215,14 +208,6 @@ class Importer:
             with self._store.transaction():
                 write()
         return after
-
-    def _write_cursor(self, before: ReadTranscript, after: ReadTranscript) -> None:
-        """Only where nobody else read on meanwhile."""
-        stored = CURSORS.find(self._store, cursor_key(after.path))
-        is_other = stored is not None and stored.last not in (before.last, after.last)
-        if stored and is_other and not is_undone(self._store, stored.last.change):
-            raise Conflict("Another import reads the same sessions.", hint="Wait for it, or run this one again later.")
-        CURSORS.write(self._store, after, cursor_key(after.path))
 
     def _preview(self, part: SessionPart) -> None:
         for act in part.new:

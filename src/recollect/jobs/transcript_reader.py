@@ -1,12 +1,11 @@
 """Reads a transcript from where we stopped, as acts: calls joined with their results, everything redacted, and what we
 injected removed again. An act is known by a checksum of 64 bits, so that none is recorded twice: sessions that were
-forked or resumed repeat older lines in new files, under other ids.
-"""
+forked or resumed repeat older lines in new files, under other ids."""
 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 MAX_CHARS = 8_000  # kept of one text: its beginning and its end
+# Looked through for secrets and our own blocks. Each is shorter than the way from where it is cut first to what is
+# kept, so none is kept in part.
 _LOOKED_AT_CHARS = 32_000
-"""Looked through for secrets and our own blocks. Each is shorter than the way from where it is cut first to what is
-kept, so none is kept in part."""
 _BACK_BYTES = 2_000_000  # read again, to know what went before, when nothing is remembered any more
 _ACTS_HELD = 200
 _COMPARED_CHARS = 200
@@ -51,8 +50,7 @@ class Reading:
     printed: OrderedDict[str, None] = field(default_factory=OrderedDict)  # fingerprints of lines that hooks put in
     found: Counter[str] = field(default_factory=Counter)  # secrets that were removed, by kind
     damaged: int = 0  # lines that could not be read
-    queued: deque[Utterance] = field(default_factory=lambda: deque(maxlen=_CALLS_HELD))
-    """Typed while the agent was at work, and not sent yet."""
+    queued: deque[Utterance] = field(default_factory=lambda: deque(maxlen=_CALLS_HELD))  # typed, and not sent yet
     sent: str = ""  # the text that was last sent out of the queue. Newer clients write it down again as a prompt.
     last_tool: ToolCall | None = None  # the call whose result was read last
 
@@ -82,8 +80,12 @@ def read_piece(
     size = tail.offset - (0 if tail.restarted else start)
     reading.cursor = tail.cursor
     reading.damaged += tail.skipped
-    new = {key: act for key, act in new_acts(store, found).items() if key not in seen}
-    copies = {key: act for act in found if (key := act_key(act)) not in new}
+    by_key = {act_key(act): act for act in found}
+    recorded = {one.key: one.change for one in store.records(ReadAct, key=list(by_key))}
+    undone = {change for change in set(recorded.values()) if is_undone(store, change)}
+    is_new = {key: recorded.get(key) is None or recorded[key] in undone for key in by_key}
+    new = {key: act for key, act in by_key.items() if is_new[key] and key not in seen}
+    copies = {key: act for key, act in by_key.items() if key not in new}
     reading.acts.extend(copies.values())
     return Piece(new, len(copies), size, size > max_bytes)
 
@@ -130,8 +132,8 @@ def _act(app: App, host: str, reading: Reading, utterance: Utterance) -> Act | N
             use = replace(use, what=what, files=tuple(_redact(app, file, reading) for file in use.files))
         refused = call.failed is True and (call.refused or agents.agent(host).is_refused(call.output))
         id = call.id or id
-    elif call is not None and not _is_refused_by_person(call, reading.last_tool):
-        return None
+    elif call and not (call.refused or ((last := reading.last_tool) and last.id == call.id and "__" not in last.name)):
+        return None  # what a server's tool (`server__tool`) prints may look like a refusal, and is nobody's word
     elif utterance.machine_made:
         speaker = Speaker.MACHINE
     text = clean(app, utterance.text, reading)
@@ -160,12 +162,6 @@ def _out_of_queue(reading: Reading, utterance: Utterance) -> Utterance:
         reading.queued.remove(first)
         reading.sent = first.text
     return replace(utterance, voice=Voice.PROMPT, text=reading.sent)
-
-
-def _is_refused_by_person(call: ToolCall, asked: ToolCall | None) -> bool:
-    """Whether the words of a refusal are a person's: the client marked it as one, or the tool is the client's own. What
-    a server's tool (`server__tool`) prints may look like a refusal, and is nobody's word."""
-    return call.refused or (asked is not None and asked.id == call.id and "__" not in asked.name)
 
 
 def clean(app: App, text: str, reading: Reading | None = None) -> str:
@@ -202,23 +198,12 @@ def _hold(kept: OrderedDict[str, Held], more: dict[str, Held], most: int) -> Non
         kept.popitem(last=False)
 
 
-# Acts that were recorded before
-
-
 def act_key(act: Act) -> int:
     """The same for a copy in another file."""
     # Without its time, two acts that say the same are told apart by their lines.
     which = act.id if act.use or act.at.micros <= 0 else ""
     spelt = f"{act.at.micros} {act.speaker} {which} {'' if act.use else act.text[:_COMPARED_CHARS]}"
     return int.from_bytes(blake2b(spelt.encode("utf-8", "replace"), digest_size=8).digest(), "little", signed=True)
-
-
-def new_acts(store: Store, acts: Iterable[Act]) -> dict[int, Act]:
-    """Messages that were not recorded yet, or only by an import that was undone."""
-    by_key = {act_key(act): act for act in acts}
-    recorded = {one.key: one.change for one in store.records(ReadAct, key=list(by_key))}
-    undone = {change for change in set(recorded.values()) if is_undone(store, change)}
-    return {key: act for key, act in by_key.items() if recorded.get(key) is None or recorded[key] in undone}
 
 
 def is_undone(store: Store, change: str) -> bool:

@@ -1,11 +1,10 @@
 """What is done in sessions becomes threads. `capture` makes a record of each turn and decides where it belongs; here
 the few threads it may belong to are read, and the record is written as one message, one change per turn, so that each
-can be undone. When more of the same turn is read later, its message is replaced. The cost does not grow with the store.
-"""
+can be undone. When more of the same turn is read later, its message is replaced."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,22 +18,20 @@ from recollect.capture.records import join_records, make_record
 from recollect.capture.thread_choice import ORIGIN, Candidate, Continue, Decision, Entry, Leave, Open
 from recollect.capture.turns import Turn, message_id, split_turns
 from recollect.lifecycle.strength import reinforce
-from recollect.model.memory import Bridge, Kind, Memory, Status, Thread
+from recollect.model.memory import Bridge, Kind, Status, Thread
 from recollect.model.passage import read_record
 from recollect.model.plan import Change, Create, Link, Plan, Say, Unsay, Update
 from recollect.model.query import REACHED, Query
-from recollect.model.session import Act, SessionPart, Speaker, turn_mark
+from recollect.model.session import SessionPart, Speaker, turn_mark
 from recollect.recall import matching
 
 if TYPE_CHECKING:
     from recollect.store import Store
 
-_GROUPED = frozenset({ORIGIN, "split"})
-"""Threads of other origins were made by somebody, as they are: nothing is added to them."""
+_GROUPED = frozenset({ORIGIN, "split"})  # other threads were made by somebody, as they are: nothing is added to them
 BY_WORDS = 10
 _POSTINGS = 500  # where the rarest words stand more often than this, they tell one thread from another no more
-_MOST_TOKENS = 48
-"""From the prompt's beginning and the conclusion's end. The whole text groups no better."""
+_MOST_TOKENS = 48  # from the prompt's beginning and the conclusion's end. The whole text groups no better.
 _FILLED_AT_ONCE = 32  # passages of the threads before, where no daemon fills them: about a second
 OF_SESSION = 6
 LATEST = 3
@@ -65,7 +62,12 @@ def record_turns(app: App, part: SessionPart) -> Callable[[], None] | None:
 
     def write() -> None:
         store = app.writer(app.scope)
-        left_out = _left_out(store, prepared)
+        ids = [one.entry.id for one in prepared]
+        spoken = {one.id for one in store.messages(ids=ids)}
+        last = max((at for at, id in enumerate(ids) if id in spoken), default=0)
+        # What no thread has, and stands before something that one has, was looked at and left. It stays out, though the
+        # thread that came after it would take it in now.
+        left_out = frozenset(ids[:last]) - spoken
         threads = [_place(app, part, one, left_out) for one in prepared]
         mark = _mark(store, part.session)
         if mark.waiting != waiting:
@@ -78,30 +80,27 @@ def record_turns(app: App, part: SessionPart) -> Callable[[], None] | None:
     return write
 
 
-# Looking: nothing is locked, and it may take its time
-
-
 def _prepare(app: App, part: SessionPart, turn: Turn) -> PreparedTurn:
+    """Without quotes from memory, and with file names relative to the project."""
     shown = session_ledger.texts_shown(app, part.session)
     roots = [f"{app.project.root}/"] if app.project else []
     roots += [f"{part.cwd}/"] if part.cwd else []
-    own = replace(turn, acts=tuple(_own_act(act, shown, roots) for act in turn.acts))
+    acts = []
+    for act in turn.acts:
+        if shown and act.speaker is Speaker.AGENT:
+            act = replace(act, text=turns.own_words(act.text, shown))
+        if act.use is not None and act.use.files:
+            named = act.use.files
+            files = (next((file[len(root) :] for root in roots if file.startswith(root)), file) for file in named)
+            act = replace(act, use=replace(act.use, files=tuple(files)))
+        acts.append(act)
+    own = replace(turn, acts=tuple(acts))
     made = make_record(own)
     is_echo = not (made.said or made.changed or made.ran) and bool(turn.conclusion)
     entry = Entry(
         message_id(turn.acts[0]), turn.acts[0].at, turn.acts[-1].at, thread_choice.subject_of(own, made), made
     )
     return PreparedTurn(turn, entry, is_echo)
-
-
-def _own_act(act: Act, shown: Sequence[str], roots: Sequence[str]) -> Act:
-    """The act without quotes from memory, and with file names relative to the project."""
-    if shown and act.speaker is Speaker.AGENT:
-        act = replace(act, text=turns.own_words(act.text, shown))
-    if act.use is None or not act.use.files:
-        return act
-    files = (next((file[len(root) :] for root in roots if file.startswith(root)), file) for file in act.use.files)
-    return replace(act, use=replace(act.use, files=tuple(files)))
 
 
 def _with_vectors(app: App, prepared: list[PreparedTurn]) -> list[PreparedTurn]:
@@ -122,20 +121,8 @@ def _with_vectors(app: App, prepared: list[PreparedTurn]) -> list[PreparedTurn]:
     ]
 
 
-# Placing: inside the one transaction of this look
-
-
-def _left_out(store: Store, prepared: Sequence[PreparedTurn]) -> frozenset[str]:
-    """What no thread has, and stands before something that one has: it was looked at and left. It stays out, though
-    the thread that came after it would take it in now."""
-    ids = [one.entry.id for one in prepared]
-    spoken = {one.id for one in store.messages(ids=ids)}
-    last = max((at for at, id in enumerate(ids) if id in spoken), default=0)
-    return frozenset(ids[:last]) - spoken
-
-
 def _place(app: App, part: SessionPart, prepared: PreparedTurn, left_out: frozenset[str]) -> str:
-    """The thread that it went to, if any."""
+    """The thread that it went to, if any. Inside the one transaction of this look."""
     store = app.writer(app.scope)
     mark = _mark(store, part.session)
     prepared = _continued(store, prepared, mark)
@@ -176,10 +163,17 @@ def _continued(store: Store, prepared: PreparedTurn, mark: ThreadMark) -> Prepar
 
 
 def _candidates(app: App, store: Store, prepared: PreparedTurn, mark: ThreadMark) -> list[Candidate]:
-    by_words = {memory.id: (memory, cover) for memory, cover in _by_words(store, prepared.entry.about.asked)}
+    # The few memories that share the rarest of its words, and which share of their rarity.
+    words = matching.score_terms([store.words(prepared.entry.about.asked, most=_POSTINGS)])
+    owners = store.owners(list(words.passages[0]))
+    by_memory = {passage: owner._replace(unit=owner.memory) for passage, owner in owners.items()}
+    units = matching.match_units(words, [by_memory])
+    best = sorted(units, key=lambda ref: (-units[ref].whole, ref))[:BY_WORDS]
+    read = store.read_units([seq for _, seq in best])
+    cover = {memory.id: units[0, seq].cover for seq, memory, _ in read}
     latest = Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=LATEST)
     of_session = list(map(store.get, mark.threads)) if mark.threads else store.find(latest)
-    found = [*(memory for memory, _ in by_words.values()), *of_session]
+    found = [*(memory for _, memory, _ in read), *of_session]
     threads = {one.id: one for one in found if isinstance(one, Thread) and _goes_on(one)}
     near: dict[str, float] = {}
     if prepared.asked:
@@ -189,7 +183,7 @@ def _candidates(app: App, store: Store, prepared: PreparedTurn, mark: ThreadMark
     at_hand = {id: place for place, id in enumerate(mark.threads)}
     return [
         Candidate(
-            one, cover=by_words[id][1] if id in by_words else 0.0, near=near.get(id), place=at_hand.get(id),
+            one, cover=cover.get(id, 0.0), near=near.get(id), place=at_hand.get(id),
             idle_minutes=prepared.entry.ended_at.days_since(one.last_active_at) * 1_440,
         )
         for id, one in threads.items()
@@ -199,21 +193,6 @@ def _candidates(app: App, store: Store, prepared: PreparedTurn, mark: ThreadMark
 def _goes_on(thread: Thread) -> bool:
     """However old it is."""
     return thread.status in REACHED and not thread.pinned and thread.origin in _GROUPED
-
-
-def _by_words(store: Store, text: str) -> Iterator[tuple[Memory, float]]:
-    """The few memories that share the rarest of these words, and which share of their rarity."""
-    evidence = store.words(text, most=_POSTINGS)
-    words = matching.score_terms([evidence])
-    owners = store.owners(list(words.passages[0]))
-    by_memory = {passage: owner._replace(unit=owner.memory) for passage, owner in owners.items()}
-    found = matching.match_units(words, [by_memory])
-    best = sorted(found, key=lambda ref: (-found[ref].whole, ref))[:BY_WORDS]
-    for seq, memory, _ in store.read_units([seq for _, seq in best]):
-        yield memory, found[0, seq].cover
-
-
-# Writing
 
 
 def _write(app: App, part: SessionPart, entry: Entry, decision: Continue | Open, candidates: list[Candidate]) -> str:
@@ -253,7 +232,6 @@ def _write(app: App, part: SessionPart, entry: Entry, decision: Continue | Open,
 
 
 def _mark(store: Store, session: str) -> ThreadMark:
-    """Inside a transaction the writer is asked: others do not see yet what it wrote."""
     return THREAD_MARKS.read(store).get(session, ThreadMark())
 
 
