@@ -47,9 +47,9 @@ def test_what_belongs_to_the_outer_session_is_emptied_and_the_login_kept():
         (printed(subtype="error_max_turns", is_error=True), Answer(problem="it said: error_max_turns")),
         (printed(result=["yes"]), Answer(problem="it said: nothing")),
         (b'{"type": "assistant"}', Answer(problem="what it printed is not a result")),
-        (b"[" * 100_000, Answer(problem="what it printed cannot be read")),
-        (b"\xff", Answer(problem="what it printed cannot be read")),
-        (b"", Answer(problem="what it printed cannot be read")),
+        (b"[" * 100_000, Answer(problem="what it printed is not a result")),
+        (b"\xff", Answer(problem="what it printed is not a result")),
+        (b"", Answer(problem="what it printed is not a result")),
     ],
 )
 def test_what_it_prints_is_read_or_is_a_problem(out: bytes, heard: Answer):

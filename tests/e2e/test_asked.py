@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 from recollect.agents import model_client
-from recollect.llm import program
+from recollect.llm import model_calls
 from tests.daemon.real import soon
 from tests.e2e.client import World, binary, one_model
 from tests.e2e.stand_in import Lane, StandIn, says, use
@@ -111,7 +111,7 @@ def test_one_that_may_read_reads_the_folder_and_nothing_else(world: World):
     speaks = model_client
 
     with StandIn([script, says("Done.")]) as service:
-        ran = program.run(
+        ran = model_calls.run_program(
             (str(binary()), *speaks.arguments(model=world.model, reads=True, turns=4)),
             text="Look.", environ=speaks.environ(world.client_environ(service), ""), folder=str(world.project),
             seconds=60,

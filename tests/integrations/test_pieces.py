@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.integrations.pieces import Broken, is_intact, put_section, seal
+from recollect.integrations.pieces import is_intact, put_section, seal
 
 ENTRIES = ("- [Preference](ours-1.md) — one", "- [Failure](ours-2.md) — two")
 THEIRS = "- [Note](note.md) — theirs\n"
@@ -44,7 +44,7 @@ BEGIN, END = "<!-- recollect begin -->\n", "<!-- recollect end -->\n"
 
 @pytest.mark.parametrize("text", [BEGIN, END, END + BEGIN, with_us("") * 2])
 def test_half_a_section_is_nobody_s(text: str):
-    with pytest.raises(Broken):
+    with pytest.raises(ValueError, match="pair"):
         with_us(text)
 
 

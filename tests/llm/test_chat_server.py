@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from recollect.llm import chat_server
+from recollect.llm import model_calls
 from recollect.model.ask import Answer
 
 CHAT = {
@@ -74,7 +74,7 @@ def service(answer: Serve) -> Iterator[Service]:
 
 
 def chat(url: str, *, key: str = "", text: str = "is it?", seconds: float = 20.0) -> Answer:
-    return chat_server.ask(chat_server.CHAT, url, key=key, model="tiny", text=text, seconds=seconds)
+    return model_calls.ask_server(model_calls.CHAT, url, key=key, model="tiny", text=text, seconds=seconds)
 
 
 def test_an_endpoint_answers_and_says_what_it_took():
@@ -89,12 +89,14 @@ def test_an_endpoint_answers_and_says_what_it_took():
 
 def test_the_service_itself_answers_and_only_its_text_counts():
     with service(whole(MESSAGE)) as found:
-        answer = chat_server.ask(chat_server.MESSAGES, found.url, key="k2", model="small", text="is it?", seconds=20)
+        answer = model_calls.ask_server(
+            model_calls.MESSAGES, found.url, key="k2", model="small", text="is it?", seconds=20
+        )
 
     assert answer == Answer("yes", 109)
     [(path, headers, body)] = found.asked
     assert (path, headers["x-api-key"], headers["anthropic-version"]) == ("/v1/messages", "k2", "2023-06-01")
-    assert (body["model"], body["max_tokens"]) == ("small", chat_server.MAX_TOKENS)
+    assert (body["model"], body["max_tokens"]) == ("small", model_calls.MAX_TOKENS)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.llm import program
+from recollect.llm import model_calls
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes of POSIX")
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="orphans are found in /proc")
@@ -26,9 +26,9 @@ def script(folder: Path, code: str, name: str = "answers") -> str:
     return str(path)
 
 
-def run(folder: Path, code: str, *args: str, text: str = "hello", seconds: float = 30.0) -> program.Run:
+def run(folder: Path, code: str, *args: str, text: str = "hello", seconds: float = 30.0) -> model_calls.Run:
     argv = (script(folder, code), *args)
-    return program.run(
+    return model_calls.run_program(
         argv, text=text, environ={"PATH": os.defpath, "ONLY": "this"}, folder=str(folder), seconds=seconds
     )
 
@@ -89,7 +89,7 @@ DEAF = "[signal.signal(number, signal.SIG_IGN) for number in range(1, 32) if num
 )
 def test_one_that_does_not_end_by_itself_is_ended(code: str, problem: str, tmp_path: Path):
     ran = run(tmp_path, f"import os, signal, time; {code}", seconds=30 if code is FLOODS else 1)
-    assert ran == program.Run(b"", problem)
+    assert ran == model_calls.Run(b"", problem)
     assert not alive(written(tmp_path / "pid"))
 
 
@@ -101,7 +101,7 @@ def test_a_bad_end_is_a_problem_whatever_was_said(code: int, tmp_path: Path):
 
 def test_one_that_does_not_read_makes_nobody_wait_and_its_standard_error_goes_nowhere(tmp_path: Path):
     code = "import os, sys; os.close(0); print('x' * 10_000_000, file=sys.stderr); print('deaf')"
-    assert run(tmp_path, code, text="x" * 5_000_000) == program.Run(b"deaf\n")
+    assert run(tmp_path, code, text="x" * 5_000_000) == model_calls.Run(b"deaf\n")
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_what_cannot_be_run_is_a_problem(argv: tuple[str, ...], folder: str, pro
     (tmp_path / "text").write_text("no program")
     (tmp_path / "text").chmod(0o700)
     path, *rest = argv
-    ran = program.run(
+    ran = model_calls.run_program(
         (str(tmp_path / path), *rest), text="", environ={"PATH": os.defpath}, folder=str(tmp_path / folder), seconds=30
     )
     assert ran.problem == problem
@@ -151,8 +151,8 @@ def test_grandchildren_end_with_it_even_those_that_left_its_group(then: str, pro
 
 ASKER = """
 import sys
-from recollect.llm import program
-program.run((sys.argv[1],), text="", environ={}, folder=sys.argv[2], seconds=600)
+from recollect.llm import model_calls
+model_calls.run_program((sys.argv[1],), text="", environ={}, folder=sys.argv[2], seconds=600)
 """
 
 
@@ -189,7 +189,7 @@ def test_a_program_is_found_on_absolute_folders_of_the_path_alone_and_only_if_it
     there = script(tmp_path / "other", "", "claude")
     (tmp_path / "plain").touch(0o600)
 
-    assert program.find("claude", f".:{tmp_path / 'other'}", tmp_path) == there
-    assert program.find("~/claude", "", tmp_path) == program.find(here, "", tmp_path) == here
+    assert model_calls.find_program("claude", f".:{tmp_path / 'other'}", tmp_path) == there
+    assert model_calls.find_program("~/claude", "", tmp_path) == model_calls.find_program(here, "", tmp_path) == here
     for word, path in (("claude", ":."), ("./claude", str(tmp_path)), ("plain", str(tmp_path)), (str(tmp_path), "")):
-        assert program.find(word, path, tmp_path) == ""
+        assert model_calls.find_program(word, path, tmp_path) == ""

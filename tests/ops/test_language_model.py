@@ -80,7 +80,7 @@ def result(**more: object) -> str:
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("print('hello')", "cannot be read"),
+        ("print('hello')", "is not a result"),
         ("print('{}')", "is not a result"),
         (result(is_error=True, subtype="error_max_turns"), "it said: error_max_turns"),
         (

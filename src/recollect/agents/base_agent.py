@@ -23,7 +23,8 @@ from recollect.base.text import storable
 from recollect.model.session import Event, EventName, Reply, SubagentReport, ToolAction, ToolCall, ToolUse
 from recollect.wire.pointer import checksum
 
-_MAX_CONTEXT_CHARS = 10_000
+# Longer output is written to a file by the first client, and the model gets a preview. It counts in UTF-16.
+_MAX_CONTEXT_UNITS = 9_999
 ENDED = {EventName.TOOLS_RAN: False, EventName.TOOL_FAILED: True}  # events, and whether the calls failed
 BY_HOST: dict[str, Agent] = {}
 
@@ -93,23 +94,15 @@ class Agent:
         prompt = text(payload, "prompt") if name is EventName.PROMPT else ""
         said = self.read_prompt(prompt)
         parsed = Event(
-            name=name,
-            host=self.HOST,
-            session_id=session_id,
-            at=at,
-            cwd=text(payload, "cwd"),
+            name=name, host=self.HOST, session_id=session_id, at=at, cwd=text(payload, "cwd"),
             project_folder=environ.get(self.PROJECT_VARIABLE, ""),
             transcript=first(payload, "agent_transcript_path", "transcript_path"),
-            prompt_id=first(payload, *self.PROMPT_IDS),
-            prompt_mark=checksum(prompt),
-            agent_id=text(payload, "agent_id"),
-            agent_type=text(payload, "agent_type"),
+            prompt_id=first(payload, *self.PROMPT_IDS), prompt_mark=checksum(prompt),
+            agent_id=text(payload, "agent_id"), agent_type=text(payload, "agent_type"),
             source=first(payload, "source", "reason" if name is EventName.SESSION_ENDED else "trigger"),
-            text=said.words or first(payload, *self.WORDS.get(name, ())),
-            plan=said.plan,
-            machine_made=name is EventName.PROMPT and said.is_machine_made,
-            tools=tuple(self.tools(name, payload)),
-        )
+            text=said.words or first(payload, *self.WORDS.get(name, ())), plan=said.plan,
+            machine_made=name is EventName.PROMPT and said.is_machine_made, tools=tuple(self.tools(name, payload)),
+        )  # fmt: skip
         return self.refine(parsed, event, payload)
 
     def event_name(self, event: str, payload: Line) -> EventName:
@@ -145,7 +138,7 @@ class Agent:
         return {}
 
     def limit(self, context: str) -> str:
-        return context[:_MAX_CONTEXT_CHARS]
+        return context.encode("utf-16-le")[: 2 * _MAX_CONTEXT_UNITS].decode("utf-16-le", "ignore")
 
     # Its tools
 

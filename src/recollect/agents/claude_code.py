@@ -26,8 +26,6 @@ from recollect.base.text import storable
 from recollect.model.session import Event, EventName, Reply, SubagentReport, SubagentState, ToolCall
 from recollect.wire.pointer import file_size
 
-# Longer output is written to a file by the client, and the model gets a preview. It counts in UTF-16.
-_MAX_OUTPUT_UNITS = 9_999
 _MAX_SILENT_S = 1e9
 _FAILED_COMMAND = re.compile(r"Exit code [1-9]")
 _STATES = {
@@ -123,9 +121,6 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
             "permissionDecisionReason": "recall",
             "updatedInput": {**reply.read_input, "file_path": reply.read_instead},
         }
-
-    def limit(self, context: str) -> str:
-        return context.encode("utf-16-le")[: 2 * _MAX_OUTPUT_UNITS].decode("utf-16-le", "ignore")
 
     # Its settings
 

@@ -64,7 +64,7 @@ def read_answer(out: bytes) -> Answer:
     try:
         said = json.loads(out)
     except (ValueError, RecursionError):
-        return Answer(problem="what it printed cannot be read")
+        said = None
     if not isinstance(said, dict) or said.get("type") != "result":
         return Answer(problem="what it printed is not a result")
     usage, text = said.get("usage"), said.get("result")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from recollect.agents.transcript import Voice
 
@@ -39,11 +39,9 @@ class Forms:
     machine: tuple[str, ...] = ()  # a text that begins like this is wholly the client's
     machine_tags: frozenset[str] = frozenset()  # blocks of the client's, wherever they stand on lines of their own
     typed_tags: frozenset[str] = frozenset()  # blocks at the beginning that hold what the person typed
-    placeholders: re.Pattern[str] | None = None
-    """What the client writes in place of something else: an image, an interruption."""
+    placeholders: re.Pattern[str] | None = None  # what the client writes in place of an image, an interruption
     request: re.Pattern[str] | None = None  # the last match stands just before the person's words
-    has_commands: bool = False
-    """`/name words` runs a command; the client takes the name off, or not, depending on where the text is seen."""
+    has_commands: bool = False  # `/name words` runs a command. The client takes the name off, or not.
     client_commands: frozenset[str] = frozenset()  # those whose words are for the client, not for the agent
 
     @classmethod
@@ -54,8 +52,7 @@ class Forms:
         return cls(**{name: readers.get(name, frozenset)(value) for name, value in row.items()})
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     words: str = ""  # the person's own
     plan: str = ""  # a plan of the agent's that the client handed on
 
@@ -64,36 +61,25 @@ class Prompt:
         return not self.words and not self.plan
 
     def voices(self) -> Iterator[tuple[Voice, str]]:
-        if self.plan:
-            yield Voice.PLAN, self.plan
-        if self.words:
-            yield Voice.PROMPT, self.words
+        spoken = (Voice.PLAN, self.plan), (Voice.PROMPT, self.words)
+        return (one for one in spoken if one[1])
 
 
 def read(text: str, forms: Forms) -> Prompt:
     """What is left when nothing more can be taken out; reading it again changes nothing."""
-    words, plans = text.strip(), []
+    words, plans = text.strip(), list[str]()
     while words:
-        plan, rest = _plan(words)
-        if plan:
-            plans.append(plan)
+        rest = words
+        if words.startswith(_PLANS):
+            body = words.partition("\n")[2]
+            added = list(_AFTER_PLAN.finditer(body))
+            plans.append(body[: added[0].start()].strip() if added else body.strip())
+            rest = body[added[-1].end() :] if added else ""
         rest = _person(rest, forms).strip()
         if rest == words:
             break
         words = rest
-    return Prompt(words, "\n\n".join(plans))
-
-
-def _plan(text: str) -> tuple[str, str]:
-    """The plan, and what the person said to it."""
-    opening = next((one for one in _PLANS if text.startswith(one)), "")
-    if not opening:
-        return "", text
-    body = text[len(opening) :]
-    added = list(_AFTER_PLAN.finditer(body))
-    if not added:
-        return body.strip(), ""
-    return body[: added[0].start()].strip(), body[added[-1].end() :]
+    return Prompt(words, "\n\n".join(filter(None, plans)))
 
 
 def _person(text: str, forms: Forms) -> str:
@@ -104,8 +90,16 @@ def _person(text: str, forms: Forms) -> str:
     if forms.placeholders:
         text = forms.placeholders.sub(" ", text)
     text = _without_blocks(text, forms.machine_tags)
-    typed, rest = _leading(text.lstrip(), forms)
-    return "\n".join(part for part in (*_typed(typed, forms), _command(rest) if forms.has_commands else rest) if part)
+    blocks, rest = _leading(text.lstrip(), forms)
+    args, said = dict(blocks).get(_COMMAND_ARGS, ""), list[str]()
+    for tag, inner in blocks:
+        # A command that names itself first is the client's own: it says something only where words go with it.
+        is_said = _is_prose(args) and inner.removeprefix("/") not in forms.client_commands
+        if tag == _COMMAND_NAME and (blocks[0][0] != _COMMAND_NAME or is_said):
+            said.append(_command(f"{inner} {args}".strip()))
+        elif tag not in (_COMMAND_NAME, _COMMAND_ARGS, "command-message"):
+            said.append(inner)
+    return "\n".join(filter(None, (*said, _command(rest) if forms.has_commands else rest)))
 
 
 def _leading(text: str, forms: Forms) -> tuple[list[tuple[str, str]], str]:
@@ -117,8 +111,10 @@ def _leading(text: str, forms: Forms) -> tuple[list[tuple[str, str]], str]:
             break
         tag = opening[1]
         inner, closed, rest = text[opening.end() :].partition(f"</{tag}>")
+        # Names of clients' tags are made of several words; those of HTML, which people paste, are not.
+        is_machine_like = tag == tag.lower() and ("-" in tag or "_" in tag)
         is_known = tag in forms.machine_tags or tag in forms.typed_tags
-        if not is_known and not (closed and _is_machine_like(tag) and _ends_line(rest)):
+        if not is_known and not (closed and is_machine_like and _ends_line(rest)):
             break
         if tag in forms.typed_tags and closed:
             typed.append((tag, inner.strip()))
@@ -126,26 +122,9 @@ def _leading(text: str, forms: Forms) -> tuple[list[tuple[str, str]], str]:
     return typed, text
 
 
-def _is_machine_like(tag: str) -> bool:
-    """Names of clients' tags are made of several words; those of HTML, which people paste, are not."""
-    return tag == tag.lower() and ("-" in tag or "_" in tag)
-
-
 def _ends_line(rest: str) -> bool:
     rest = rest.lstrip(" \t")
     return not rest or rest.startswith(("\n", "\r", "<"))
-
-
-def _typed(blocks: list[tuple[str, str]], forms: Forms) -> Iterator[str]:
-    args = dict(blocks).get(_COMMAND_ARGS, "")
-    for tag, inner in blocks:
-        if tag == _COMMAND_NAME:
-            # A command that names itself first is the client's own: it says something only where words go with it.
-            is_own = blocks[0][0] == _COMMAND_NAME
-            if not is_own or (_is_prose(args) and inner.removeprefix("/") not in forms.client_commands):
-                yield _command(f"{inner} {args}".strip())
-        elif tag not in (_COMMAND_ARGS, "command-message"):
-            yield inner
 
 
 def _command(text: str) -> str:

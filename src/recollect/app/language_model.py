@@ -27,7 +27,7 @@ from recollect.base.paths import user_home
 from recollect.base.post import read_key
 from recollect.base.settings import environment
 from recollect.base.text import storable
-from recollect.llm import chat_server, program
+from recollect.llm import model_calls
 from recollect.model.ask import Answer, Ask, Use
 from recollect.model.codec import Json
 from recollect.model.memory import Memory
@@ -156,13 +156,13 @@ def _sender(app: App, question: Ask) -> Callable[[str], Answer]:
         return _command_sender(app, question, key, seconds)
     if question.reads:
         raise BadInput("Only the command can read files.", hint="MEMORY_LLM_BY=command")
-    model, url, protocol = app.settings.text("MEMORY_LLM_MODEL"), "MEMORY_LLM_URL", chat_server.CHAT
+    model, url, protocol = app.settings.text("MEMORY_LLM_MODEL"), "MEMORY_LLM_URL", model_calls.CHAT
     if by == "api":
-        key, url, protocol = key or environment().get(_KEY_VARIABLE, ""), "MEMORY_LLM_API_URL", chat_server.MESSAGES
+        key, url, protocol = key or environment().get(_KEY_VARIABLE, ""), "MEMORY_LLM_API_URL", model_calls.MESSAGES
         if not key:
             raise BadInput(f"There is no key: neither {_KEY_FILE} nor {_KEY_VARIABLE}.", hint="See docs/LLM.md.")
     address = app.settings.text(url)
-    return lambda text: chat_server.ask(protocol, address, key=key, model=model, text=text, seconds=seconds)
+    return lambda text: model_calls.ask_server(protocol, address, key=key, model=model, text=text, seconds=seconds)
 
 
 def _command_sender(app: App, question: Ask, key: str, seconds: float) -> Callable[[str], Answer]:
@@ -171,7 +171,7 @@ def _command_sender(app: App, question: Ask, key: str, seconds: float) -> Callab
         words = shlex.split(app.settings.text("MEMORY_LLM_COMMAND"))
     except ValueError:  # a quotation mark that does not close
         words = []
-    path = program.find(words[0], outer.get("PATH", os.defpath), user_home(outer)) if words else ""
+    path = model_calls.find_program(words[0], outer.get("PATH", os.defpath), user_home(outer)) if words else ""
     if not path:
         raise BadInput("MEMORY_LLM_COMMAND names no program.", hint="recollect config")
     model = question.model or app.settings.text("MEMORY_LLM_MODEL")
@@ -184,7 +184,7 @@ def _command_sender(app: App, question: Ask, key: str, seconds: float) -> Callab
         if not question.reads:  # an empty folder, so that no project's files influence the program
             app.home.prepare()
             make_private_folder(folder)
-        run = program.run(argv, text=text, environ=environ, folder=str(folder), seconds=seconds)
+        run = model_calls.run_program(argv, text=text, environ=environ, folder=str(folder), seconds=seconds)
         answer = model_client.read_answer(run.out)
         if not run.problem:
             return answer

@@ -40,12 +40,7 @@ class ForeignLink(NamedTuple):
 
     source: str
     target: str
-    word: str
-
-    @property
-    def type(self) -> BridgeType:
-        found = (name for name, pattern in _TABLES["link_words"].items() if re.search(pattern, self.word, re.I))
-        return BridgeType(next(found, "SIBLING"))
+    type: BridgeType
 
 
 # claude-mem: observations and summaries of sessions
@@ -76,11 +71,11 @@ _MAX_DEPTH = 4
 
 
 def _keyed_value(row: Row) -> ForeignMemory:
-    sort = _text(row, "type")
-    is_over = row.get("is_active") == 0 or bool(_text(row, "superseded_by"))
-    is_record = sort in _TABLES["tool_records"]
-    junk = "a record of tools, not a memory" if is_record else "no longer in force there" if is_over else ""
-    value = row.get("value")
+    sort, value, junk = _text(row, "type"), row.get("value"), ""
+    if sort in _TABLES["tool_records"]:
+        junk = "a record of tools, not a memory"
+    elif row.get("is_active") == 0 or _text(row, "superseded_by"):
+        junk = "no longer in force there"
     try:
         value = json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):
@@ -122,12 +117,13 @@ def entity_or_relation(line: Any) -> ForeignMemory | ForeignLink | None:
     """None for anything else."""
     match line:
         case {"type": "entity", **fields}:
-            seen = fields.get("observations")
-            texts = [one.strip() for one in seen if isinstance(one, str)] if isinstance(seen, list) else []
-            name, topics = _text(fields, "name"), tuple(filter(None, [_text(fields, "entityType")]))
-            return ForeignMemory(name, name, "\n".join(filter(None, texts)), topics=topics)
+            name, sort = _text(fields, "name"), _text(fields, "entityType")
+            body = "\n".join(_stripped(fields.get("observations")))
+            return ForeignMemory(name, name, body, topics=(sort,) if sort else ())
         case {"type": "relation", **fields}:
-            return ForeignLink(_text(fields, "from"), _text(fields, "to"), _text(fields, "relationType"))
+            word, links = _text(fields, "relationType"), _TABLES["link_words"].items()
+            type = next((name for name, pattern in links if re.search(pattern, word, re.I)), "SIBLING")
+            return ForeignLink(_text(fields, "from"), _text(fields, "to"), BridgeType(type))
         case _:
             return None
 
@@ -155,7 +151,7 @@ _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _OURS = re.compile(r"<!-- recollect (begin|end)")
 _EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 # In a prompt such an order is meant once; in a file of rules it is a rule.
-_ORDER = re.compile(rf"(?:please\s+)?(?:{'|'.join(_TABLES['orders'])})\b(?!\s*[:=])", re.I)
+ORDER = re.compile(rf"[`*_ ]*(?:please\s+)?(?:{'|'.join(_TABLES['orders'])})\b(?!\s*[:=])", re.I)
 
 
 def rule_items(markdown: str) -> list[ForeignMemory]:
@@ -179,18 +175,12 @@ def rule_items(markdown: str) -> list[ForeignMemory]:
             found[-1][1].append(line.strip())
         else:
             is_open = False
-    return [_rule(topic, one_line(" ".join(lines))) for topic, lines in found]
-
-
-def is_order(text: str) -> bool:
-    return _ORDER.match(text.lstrip("`*_ ")) is not None
-
-
-def _rule(topic: str, text: str) -> ForeignMemory:
-    words = _EMPHASIS.sub(r"\2", text)
-    junk = "too long for a rule" if len(words) > _MAX_RULE_CHARS else ""
-    topics = (topic,) if topic else ()
-    return ForeignMemory(words, "", words, kind=Kind.RULE, lane=Lane.REPOSITORY, topics=topics, junk=junk)
+    rules = []
+    for topic, lines in found:
+        words, topics = _EMPHASIS.sub(r"\2", one_line(" ".join(lines))), (topic,) if topic else ()
+        junk = "too long for a rule" if len(words) > _MAX_RULE_CHARS else ""
+        rules.append(ForeignMemory(words, "", words, Kind.RULE, Lane.REPOSITORY, topics=topics, junk=junk))
+    return rules
 
 
 # Cells of a table, whatever a program put there
@@ -211,8 +201,14 @@ def _texts(row: Row, name: str) -> tuple[str, ...]:
         found = json.loads(written) if written else []
     except (ValueError, RecursionError):
         found = written
-    listed = found if isinstance(found, list) else [found]
-    return tuple(one.strip() for one in listed if isinstance(one, str) and one.strip())
+    return _stripped(found if isinstance(found, list) else [found])
+
+
+def _stripped(listed: object) -> tuple[str, ...]:
+    """The texts of a list; none of anything else."""
+    return (
+        tuple(one.strip() for one in listed if isinstance(one, str) and one.strip()) if isinstance(listed, list) else ()
+    )
 
 
 def _moment(row: Row, *names: str) -> Moment | None:
@@ -234,8 +230,7 @@ def _moment(row: Row, *names: str) -> Moment | None:
 
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_MIN_WORDS = 3
-_MIN_LETTERS = 10
+_MIN_WORDS, _MIN_LETTERS = 3, 10
 _MIN_LETTER_SHARE = 0.5  # a text with a smaller share of letters is a dump
 _TAGS = "|".join(_TABLES["machine_tags"])
 _MARKUP = re.compile(rf"\s*(?:[{{\[]\s*[\"{{\[]|<(?:{_TAGS}|[a-z]+-mem\b)|\[?\d{{4}}-\d\d-\d\dT)")

@@ -52,11 +52,6 @@ class Receipt(NamedTuple):
     def key(self) -> str:
         return f"{self.kind} {self.host} {self.level} {self.path}"
 
-    @classmethod
-    def decode(cls, fields: Mapping[str, Any]) -> Receipt:
-        inserted = tuple(Insertion(int(at), str(text)) for at, text in fields["inserted"])
-        return cls(**{**fields, "inserted": inserted, "kept": tuple(tuple(way) for way in fields["kept"])})
-
 
 class Receipts:
     """`<home>/installed.json`. Empty where it cannot be read: then our entries are found by their content."""
@@ -67,8 +62,10 @@ class Receipts:
         self.made: list[str] = []  # folders that were not there before
         with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
             kept = json.loads(read_limited(self.path, _MAX_RECEIPT_BYTES))
-            pieces = [Receipt.decode(one) for one in kept["pieces"]]
-            self.made = [str(path) for path in kept["made"]]
+            for one in kept["pieces"]:
+                one["inserted"] = tuple(Insertion(int(at), str(text)) for at, text in one["inserted"])
+                one["kept"] = tuple(map(tuple, one["kept"]))
+            self.made, pieces = [str(path) for path in kept["made"]], [Receipt(**one) for one in kept["pieces"]]
             self.pieces = {one.key: one for one in pieces}
         self._saved = self._encoded()
 
@@ -203,28 +200,24 @@ class OwnFile(Piece):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section(Piece):
-    """A section of a text. A text that holds nothing else goes with it."""
+    """A section of a text, as long as it has entries. A text that holds nothing else goes with it."""
 
-    entries: Callable[[str], Sequence[str]] = lambda _: ()  # our lines, given what others wrote
+    entries: Callable[[str], Sequence[str]]  # our lines, given what others wrote
     is_entry: Callable[[str], bool]
 
     def edit(self, found: FileSnapshot, receipt: Receipt | None, *, wanted: bool) -> Edit:
         try:
-            after = put_section(found.text, self.is_entry, self.entries if wanted else lambda _: ())
+            after = put_section(found.text, self.is_entry, self.entries)
         except BadInput:
             raise LeftAlone(f"{self.path} is not UTF-8 text") from None
-        except Broken:
+        except ValueError:
             raise LeftAlone(f"{self.path} has only half of our marks") from None
         return Edit(found.content if after == found.text else after.encode("utf-8") or None)
 
 
-class Broken(ValueError):
-    """The marks are not a pair any more."""
-
-
 def put_section(text: str, is_ours: Callable[[str], bool], entries: Callable[[str], Sequence[str]]) -> str:
     """A text of others with a section of our own, which holds the entries that are made, given what others wrote; as it
-    was without us where there are none. `is_ours` knows an entry of any version.
+    was without us where there are none. `is_ours` knows an entry of any version. Raises ValueError.
 
     The section stands between two lines that are comments. Where the text before it did not end its last line, we do,
     and the first of the two says so. What others wrote between the two is moved behind the section."""
@@ -232,9 +225,9 @@ def put_section(text: str, is_ours: Callable[[str], bool], entries: Callable[[st
     marks = [at for at, line in enumerate(lines) if line.rstrip("\r\n") in (_BEGIN, _JOINED, _END)]
     before, after = text, ""
     if marks:
-        if len(marks) != 2 or lines[marks[0]].startswith(_END) or not lines[marks[1]].startswith(_END):
-            raise Broken
-        begin, end = marks
+        begin, end = marks[0], marks[-1]
+        if len(marks) != 2 or lines[begin].startswith(_END) or not lines[end].startswith(_END):
+            raise ValueError("our marks are not a pair any more")
         foreign = [one for one in lines[begin + 1 : end] if one.rstrip("\r\n") != _HEAD and not is_ours(one)]
         before, after = "".join(lines[:begin]), "".join((*foreign, *lines[end + 1 :]))
         if lines[begin].startswith(_JOINED) and not after:
@@ -251,7 +244,6 @@ def put_section(text: str, is_ours: Callable[[str], bool], entries: Callable[[st
 # Whether a file is still as we wrote it
 
 _MARKS = {".md": "<!-- recollect {} -->", ".js": "// recollect {}", ".ts": "// recollect {}", "": "# recollect {}"}
-_JSON_MARK = "seal"
 
 
 def seal(path: Path, text: str) -> str:
@@ -259,7 +251,7 @@ def seal(path: Path, text: str) -> str:
     if path.suffix == ".json":
         fields = json.loads(text)
         mark = _checksum(json.dumps(fields, sort_keys=True))
-        return json.dumps({**fields, _JSON_MARK: mark}, indent=2, ensure_ascii=False) + "\n"
+        return json.dumps({**fields, "seal": mark}, indent=2, ensure_ascii=False) + "\n"
     return f"{text}\n{_MARKS[path.suffix].format(_checksum(text))}\n"
 
 
@@ -269,7 +261,7 @@ def is_intact(path: Path, content: bytes) -> bool:
         text = content.decode("utf-8")
         if path.suffix == ".json":
             fields = json.loads(text)
-            return bool(fields.pop(_JSON_MARK, "") == _checksum(json.dumps(fields, sort_keys=True)))
+            return bool(fields.pop("seal", "") == _checksum(json.dumps(fields, sort_keys=True)))
     except (ValueError, TypeError, RecursionError, AttributeError):
         return False
     return text == seal(path, text[: text.rfind("\n", 0, -1)])

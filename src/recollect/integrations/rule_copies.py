@@ -42,11 +42,9 @@ _MANIFEST = "manifest.json"
 _LEFT = "Left alone: "
 _SKILL_VERSION = 1  # raised when the text of a skill changes, so that all are made again
 _TOPICS = {
-    RuleType.CORRECTION: ("corrections", "Corrections"),
-    RuleType.PREFERENCE: ("preferences", "Preferences"),
-    RuleType.FAILURE: ("failures", "Failures"),
-    RuleType.DEVOPS: ("devops", "DevOps"),
-}
+    RuleType.CORRECTION: "Corrections", RuleType.PREFERENCE: "Preferences", RuleType.FAILURE: "Failures",
+    RuleType.DEVOPS: "DevOps",
+}  # fmt: skip
 
 
 class Copies(NamedTuple):
@@ -109,7 +107,7 @@ def memory_base(app: App, receipt: Receipt) -> Path:
 
 def _skill_files(app: App, folder: Path, rules: dict[RuleType, list[tuple[str, str]]]) -> Iterator[tuple[Path, str]]:
     for kind, ours in rules.items():
-        topic, title = _TOPICS[kind]
+        title, topic = _TOPICS[kind], _TOPICS[kind].lower()
         place, made = folder / f"auto-{topic}", app.clock.now()
         source = hashlib.sha256(json.dumps([_SKILL_VERSION, str(kind), ours]).encode("ascii")).hexdigest()
         with suppress(ValueError, TypeError, KeyError, RecursionError):
@@ -127,7 +125,7 @@ def _skill_files(app: App, folder: Path, rules: dict[RuleType, list[tuple[str, s
 def _present_files(receipt: Receipt) -> list[Path]:
     keeper, folder = default_agent(), Path(receipt.path)
     if receipt.kind == SKILLS.kind:
-        places = (folder / f"auto-{topic}" for topic, _ in _TOPICS.values())
+        places = (folder / f"auto-{title.lower()}" for title in _TOPICS.values())
         return [place / name for place in places if place.is_dir() for name in (keeper.SKILL_FILE, _MANIFEST)]
     try:
         return sorted(folder / name for name in os.listdir(folder) if keeper.is_rule_file_name(name))

@@ -64,16 +64,12 @@ def _start(argv: list[str], lifeline: int) -> int:
 
 def _exit_code(program: int) -> int | None:
     """Of the program; None while it runs. Every other child that has ended is waited for on the way."""
-    while True:
-        try:
+    pid = status = -1
+    with suppress(ChildProcessError):
+        while pid not in (0, program):
             pid, status = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return None
-        if pid == 0:
-            return None
-        if pid == program:
-            code = os.waitstatus_to_exitcode(status)
-            return code if code >= 0 else 128 - code
+    code = os.waitstatus_to_exitcode(status) if pid == program else 0
+    return None if pid != program else code if code >= 0 else 128 - code
 
 
 def _sweep(program: int) -> None:
