@@ -120,7 +120,8 @@ def rules_file(
         raise NotFound("There is no file of rules here.", hint="Name one: `recollect import rules AGENTS.md`")
     found = []
     for one in (item for path in paths for item in foreign.rule_items(_read_text(path))):
-        is_rule = foreign.ORDER.match(one.body) or find_rules(without_ours(one.body)).verdict.action is not Action.DROPPED
+        verdict = find_rules(without_ours(one.body)).verdict
+        is_rule = foreign.ORDER.match(one.body) or verdict.action is not Action.DROPPED
         found.append(one if one.junk or is_rule else replace(one, junk="not an instruction"))
     return _import(app, "rules", found, user=user)
 
