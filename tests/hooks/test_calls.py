@@ -103,15 +103,11 @@ def test_other_calls_are_left_alone(app: App, talk: Talk, tool: str, path: str):
 def test_what_was_read_counts_as_shown_and_used(app: App, talk: Talk):
     id = pinned(app, "Solana validators restart at night")
     talk.read(".ai/recall/validators")
-
     assert kept(app, id).frequency == 1
     assert id not in talk.say("when do solana validators restart?").context
     assert "## Matching Threads (1 found)" in talk.read(".ai/recall/validators"), "who asks gets an answer"
     assert "Solana validators" in talk.read(".ai/recall/validators", agent_id="a1")
     assert "(0 found)" in talk.read(".ai/recall/thread_20250130_123456_abcdef")
-
-
-# Rules that bear on a call
 
 
 def test_a_rule_that_names_the_command_is_told_before_it_runs_once_per_agent_and_epoch(app: App, talk: Talk):
@@ -146,9 +142,6 @@ def test_a_rule_that_means_the_call_is_told_though_it_names_nothing_of_it(app: A
     assert id in talk.call("Bash", command="podman rmi --all  # delete all docker images and containers").context
 
 
-# Subagents
-
-
 def test_a_subagent_is_briefed_with_rules_and_what_its_task_brings_up(app: App, talk: Talk):
     solana = pinned(app, "Solana validators restart at night")
     billing = pinned(app, "Billing invoices go out every month")
@@ -172,9 +165,6 @@ def test_a_subagent_is_briefed_with_rules_and_what_its_task_brings_up(app: App, 
     told = recall.why(app, solana).recalls[-1]
     assert (told["event"], told["agent"], told["chars"]) == ("subagent-started", "of miner", len(miner.context))
     assert solana in talk.say("when do solana validators restart at night").context, "the session was not shown it"
-
-
-# Permission
 
 
 def test_only_the_reply_to_a_virtual_read_decides_a_permission(app: App, talk: Talk):

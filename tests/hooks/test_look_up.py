@@ -146,9 +146,6 @@ def test_a_program_gets_all_of_it_as_data(app: App, talk: Talk):
     assert [one["content"] for one in found["memory"]["messages"]] == ["Why does the import fail?"]
 
 
-# Names alone
-
-
 def test_names_alone_lead_to_the_whole_memory_without_any_tool_of_ours(app: App, talk: Talk):
     set_to(app, "MEMORY_PROMPT_CONTENT", "off")
     id = kept_thread(app, "Broken import", DECIDED, "The old files lie in the archive.")
@@ -249,10 +246,8 @@ def test_what_the_model_chose_is_told_once_instead_and_nothing_where_it_chose_no
 def test_without_an_answer_ordinary_recall_stands_and_it_is_said(two: tuple[App, str, str], model: StandIn):
     app, near, _ = two
     model.path.write_text(NO_ANSWER, encoding="utf-8")
-
     answer = Waiting(app).say(PROMPT, granted)
     answer.after(True)
-
     assert near in heard(answer.stdout).context
     assert "the language model gave no answer" in str(recall.why(app).recalls[0]["how"])
     assert 'said="exit code 3"' in log_of(app)
@@ -280,7 +275,6 @@ def test_switched_off_nobody_is_asked_and_nothing_differs(
     name: str, two: tuple[App, str, str], model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv(name, "off")
-
     answer = Waiting(open_app(actor="agent")).say(PROMPT, lambda _seconds: pytest.fail("it was asked to wait"))
     assert model.calls == []
     assert (two[1] in heard(answer.stdout).context) is (name != "MEMORY_RECALL")

@@ -45,9 +45,7 @@ def clock(app: App) -> FixedClock:
 def test_a_prompt_brings_the_memory_that_answers_it_and_the_person_sees_which(app: App, talk: Talk):
     id = pinned(app, "Deploys go through the staging cluster first", title="Deploys")
     pinned(app, "The logo is blue")
-
     said = talk.say("how do we deploy to staging?")
-
     line = next(line for line in said.context.splitlines() if id in line)
     assert line.startswith(f"- thread {id}#body.0 [agent] ")
     assert 0.5 <= float(line.split("] ")[1].split(":")[0]) <= 1
@@ -118,10 +116,8 @@ def test_sessions_that_speak_at_once_get_numbers_of_their_own(app: App, open_app
     apps = [open_app(actor="agent") for _ in range(8)]
     for number, one in enumerate(apps):
         one.mint = Mint(FixedClock(NOW.plus(seconds=number)))
-
     with ThreadPoolExecutor(len(apps)) as pool:
         said = list(pool.map(lambda n: Talk(apps[n], session=f"s-{n}").say("deploys through staging?"), range(8)))
-
     found = [find_session(app.reader(Scope.PROJECT), f"s-{n}") for n in range(8)]
     assert sorted(one.number for one in found if one) == list(range(1, 9))
     assert all("Deploys go through staging" in one.context for one in said)
@@ -147,10 +143,8 @@ def test_the_users_memories_go_by_a_count_of_all_projects(app: App, talk: Talk, 
     id = pinned(app, "Everywhere deploys go through staging", user=True)
     user = app.writer(Scope.USER)
     user.put(StateRecord("sessions", "41"))
-
     talk.say("deploys through staging?")
     another("s-2").say("deploys through staging?")
-
     assert read_text(user, "sessions") == "43"
     assert (kept(app, id).frequency, kept(app, id).last_session) == (2, 43)
 
@@ -215,10 +209,8 @@ def test_the_floor_is_a_setting_and_who_asks_gets_an_answer_below_it(
     assert id not in talk.say("how is the cluster backed up at night?").context
     found = recall.recall(app, ("how is the cluster backed up",)).found.found
     assert [one.hit.memory.id for one in found] == [id]
-
     set_to(app, "MEMORY_RECALL_FLOOR", "0")
     assert id in another("s-2").say("how is the cluster backed up at night?").context
-
     set_to(app, "MEMORY_RECALL_FLOOR", "1")
     assert id not in another("s-3").say("deploys go through the staging cluster?").context
 

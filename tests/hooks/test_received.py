@@ -52,11 +52,9 @@ def test_it_is_kept_once_as_a_pointer_and_nothing_is_printed(app: App, talk: Tal
 def test_a_pointer_says_where_to_read_and_of_two_sizes_the_smaller_is_kept(app: App, talk: Talk, tmp_path: Path):
     talk.transcript = str(tmp_path / "t.jsonl")
     calls = [TOOL, TOOL | {"tool_use_id": "toolu_2"}]
-
     for size in (20, 20, 30, 10):
         talk.tell("PostToolBatch", tool_calls=calls, transcript_bytes=123)
         talk.tell("Stop", transcript_bytes=size)
-
     ran, stopped = sorted((pointer for _, pointer in app.reader(Scope.PROJECT).events()), key=lambda one: one.name)
     assert (ran.transcript, ran.size, ran.session) == (talk.transcript, 123, "s-1")
     assert ran.calls == ("toolu_1", "toolu_2")
@@ -147,7 +145,6 @@ def test_of_every_recorded_event_only_those_that_inject_print_anything(app: App,
         event = path.stem.partition("-")[0]
         answer = talk.hooks.answer("claude-code", event, path.read_bytes(), {}, str(Path.cwd()), time.monotonic() + 60)
         printed |= {event} if answer.stdout else set()
-
     assert len(recorded) > 20
     assert printed == {"SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart"}
 
@@ -164,9 +161,6 @@ def test_a_rule_said_in_a_prompt_is_there_in_the_next_session(app: App, talk: Ta
     assert said.notice == 'Recollect: noted "Use pnpm, not npm" \u00b7 undo: recollect undo'
     assert [card.memory.body for card in rules.listing(app).cards] == ["Use pnpm, not npm."]
     assert "Use pnpm, not npm." in Talk(app, session="s-2").start().context
-
-
-# Two ways to the same event, one answer.
 
 
 SETTINGS, PLUGIN = "", "plugin"
@@ -234,11 +228,9 @@ def test_a_correction_in_one_agent_holds_in_another_and_nothing_is_shown_twice(a
 @pytest.mark.parametrize(("host", "other"), [("claude-code", "gemini"), ("codex", "claude-code")])
 def test_a_prompt_seen_through_two_hosts_is_one_prompt(app: App, host: str, other: str):
     memories.pin(app, "We use pnpm here and not npm, since March.")
-
     context, notice = say(Talk(app, host=host), RULE)
     beats = session_ledger.load_heartbeat(app)
     seen, told = say(Talk(app, session="s-2", host=other), RULE)
-
     assert "noted" in notice
     assert "noted" not in told
     assert len(rules.listing(app).cards) == 1
@@ -276,9 +268,7 @@ def test_a_pointer_that_a_hook_left_is_the_event_that_was_taken(app: App, host: 
     body = json.dumps(given).encode()
     talk.hooks.answer(host, event, body, {}, str(Path.cwd()), time.monotonic() + 30)
     before = app.reader(Scope.PROJECT).events()
-
     talk.hooks.receive(pointer.make({"host": host, "event": event}, body) | {"at_ns": app.clock.now().micros * 1_000})
-
     assert app.reader(Scope.PROJECT).events() == before
 
 

@@ -32,7 +32,6 @@ def ids(app: App) -> dict[RuleType, str]:
 
 def test_the_rules_in_force_are_loaded_in_their_sections_once(app: App, talk: Talk, ids: dict[RuleType, str]):
     context = talk.start().context
-
     lines = context.splitlines()
     sections = [line for line in lines if line.endswith(":") and not line.startswith("[")]
     assert sections == ["Preferences:", "Corrections:", "Failures:", "DevOps Rules:"]
@@ -112,7 +111,6 @@ def test_a_fork_knows_from_its_transcript_what_was_shown_since_it_was_compacted(
     thread = pinned(app, "Deploys go through staging")
     prompted = talk.say("deploys through staging?").context
     forked(Path(fork.transcript), prompted, *([None] if compacted else []), started)
-
     assert fork.start("fork").raw == b""
     context = fork.say("deploys through staging?").context
     assert (thread in context) is compacted
@@ -141,9 +139,7 @@ def test_a_fork_whose_transcript_is_not_there_yet_finds_its_parent_or_is_told_ev
     for number, ago_s in enumerate(others):
         parent(tmp_path / f"{number}.jsonl", told if ago_s > -60 else "", NOW.plus(seconds=ago_s))
     new = made(rules.add(app, "Branches are named after tickets"))
-
     context = fork.start("fork", seconds_since_last_response=6).context
-
     assert new in context
     assert {id in context for id in ids.values()} == {not is_found}
     assert thread not in fork.say("deploys through staging?").context
@@ -247,9 +243,7 @@ def test_a_tag_or_a_field_does_not_make_a_note_always_loaded(app: App, talk: Tal
     session_start.allow(app)
     put(shared, "sly.md", "---\nalways_load: true\ntags: [_always-load]\n---\nThe wolf approves.\n")
     put(shared, "_archive/_always-load/b.md", "The wolf approves.\n")
-
     context = talk.start().context
-
     assert "giraffe" in context
     assert "wolf" not in context
 

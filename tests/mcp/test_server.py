@@ -52,11 +52,9 @@ def seed(count: int = 3, **fields: Any) -> list[str]:
 
 def test_what_is_pinned_comes_back_word_for_word(shared: House):
     content = "Dark mode, vi keys — 日本語 🙂\n\n  indented,\ttabbed,   spaced; \"quoted\" and 'so'."
-
     with talking() as talk:
         said = talk.text("ai_pin", content=content, title="Preferences", topics=["ui"])
         id = said.split()[2]
-
         assert said == f"Pinned as {id} (weight=1.30)"
         assert content in talk.text("ai_recall", query=id)
         found = talk.text("ai_recall", query="keys and dark mode")
@@ -240,9 +238,6 @@ def test_what_is_done_without_the_daemon_loads_no_numpy():
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-# Long work
-
-
 @contextmanager
 def calling(talk: Talk, tool: str) -> Iterator[list[tuple[float, float | None]]]:
     """A call under way, and what is heard of its progress; the client cancels it in the end."""
@@ -330,7 +325,6 @@ def test_many_servers_share_one_daemon_and_each_serves_its_own_project(shared: H
         (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="ascii")
     with talking(shop) as one, talking(shop) as two, talking(blog) as three:
         one.pin("Only the shop knows of turnips.")
-
         assert "turnips" in two.text("ai_recall", query="turnips").split("Matching")[1]
         assert "(0 found)" in three.text("ai_recall", query="turnips")
         assert len(shared.alive()) == 1
@@ -392,7 +386,6 @@ def test_a_runtime_folder_that_becomes_another_s_meanwhile_is_no_obstacle(fresh:
         (first,) = alive_in(fresh)
         os.chmod(find_place(str(fresh), os.environ).runtime, 0o777)
         assert soon(lambda: first not in alive_in(fresh))
-
         talk.pin("Said to the second.")
         assert len(alive_in(fresh)) == 1
         assert talk.data("ai_status")["memories"] == {"project": {"thread active": 2}}
@@ -415,7 +408,6 @@ def test_one_that_a_plugin_started_offers_nothing_where_the_settings_name_one(
     app = App.open(Path.cwd())
     install.install(app)
     app.close()
-
     assert alone[0] == 11
     assert offered(HOME=home, RECOLLECT_VIA="plugin") == (0, "")
     assert offered(HOME=home)[0] == 11
@@ -435,9 +427,7 @@ def test_it_ends_with_its_input_and_prints_json_alone(house: House):
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
         "params": {"protocolVersion": VERSIONS[1], "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}},
     }  # fmt: skip
-
     printed, code = raw("nonsense", "{", '{"jsonrpc": "2.0"}', "[]" * 1_000, json.dumps(begin), "\udcff\udcfe")
-
     assert code == 0
     answers = [line for line in printed if line.get("id") == 1]
     assert answers[0]["result"]["serverInfo"]["name"] == "recollect"

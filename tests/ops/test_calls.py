@@ -76,9 +76,7 @@ def test_what_an_agent_recalls_counts_as_used_and_as_shown_in_its_session(app: A
     id = pinned(app, "The queue is drained at midnight.")
     app.writer(Scope.PROJECT).put(Session(id="s1", host="claude-code", started_at=NOW, last_at=NOW))
     asked = json.dumps({"op": "recall", "values": {"query": ["queue"]}, "for": "agent", "session": "s1"})
-
     calls.run_call(app, calls.parse_call(asked.encode()))
-
     assert kept(app, id).frequency == 1
     assert app.reader(app.scope).marks(LedgerKey("s1"), Way.TOLD) == {f"{id}#body"}
     calls.run_call(app, calls.parse_call(asked.replace("s1", "unknown").encode()))

@@ -59,10 +59,8 @@ def test_a_waiting_rule_can_be_reworded_or_rejected(app: App):
     capture.capture(app, UNSURE)
     capture.capture(app, "hier Dayjs statt Moment")
     second, first = waiting(app)
-
     rules.edit(app, first, "Use tabs, not spaces")
     rules.reject(app, second)
-
     assert in_force(app) == ["Use tabs, not spaces"]
     assert kept(app, second).status is Status.ARCHIVED
     with pytest.raises(BadInput):
@@ -96,9 +94,7 @@ def test_lines_are_answered_one_each_and_exactly_so(open_app: Opens):
     app = open_app(dry_run=True)
     lines = ['{"id": 1, "prompt": "we use tabs here"}', "garbage", "[1]", '{"id": "x"}', '{"id": 2, "prompt": 3}',
              '{"id": NaN, "prompt": ""}', "[" * 100_000, '{"id": 3, "prompt": "\\ud800 hi"}']  # fmt: skip
-
     told = capture.capture(app, "\n".join(lines), jsonl=True)
-
     rows = [json.loads(line) for line in told.summary.split("\n")]
     assert len(rows) == len(lines)
     assert all(list(row) == ["id", "kind", "scope", "rule", "action", "reason", "rules"] for row in rows)
@@ -114,9 +110,7 @@ def test_any_text_is_answered(open_app: Opens):
 
 def test_explain_says_in_sentences_what_happens_to_each_one_and_stores_nothing(app: App):
     text = "fix the bug. we use tabs here. should we use jest?"
-
     told = capture.capture(app, text, explain=True).summary.split("\n")
-
     assert told[0] == "Would be in force: Use tabs. (preference, for this project)"
     assert told[1] == '"fix the bug." is not a rule: nothing in it is meant to last.'
     assert told[2].startswith('"we use tabs here." is a rule: it reads like one (what we do; ')
@@ -138,8 +132,6 @@ def test_the_notice_is_one_line_and_short(app: App):
     assert len(said.split('"')[1]) <= 60
     assert "\n" not in said
 
-
-# Said long ago
 
 TABS = "use tabs for indentation in this repo"
 
@@ -163,15 +155,10 @@ def test_what_was_rejected_after_it_was_said_stays_rejected(app: App):
     hear(app, UNSURE, days_ago=5)
     (id,) = waiting(app)
     rules.reject(app, id)
-
     hear(app, UNSURE, days_ago=1)
     assert waiting(app) == []
-
     capture.capture(app, UNSURE)
     assert len(waiting(app)) == 1
-
-
-# The same in other words, and the opposite
 
 
 OPENAPI = (
@@ -219,15 +206,11 @@ def test_the_opposite_takes_the_place_of_what_stood_and_the_chain_is_kept(app: A
 def test_an_unsure_opposite_waits_and_says_what_it_would_replace(app: App):
     capture.capture(app, "from now on push after every commit")
     (old,) = kept_rules(app)
-
     capture.capture(app, "do not push until i say so")
-
     assert len(in_force(app)) == 1
     (card,) = rules.list_inbox(app).cards
     assert card.replaces == (old.id,)
-
     rules.accept(app, card.memory.id)
-
     assert in_force(app) == ["Do not push until i say so."]
     assert kept(app, old.id).superseded_by == card.memory.id
 
@@ -235,9 +218,7 @@ def test_an_unsure_opposite_waits_and_says_what_it_would_replace(app: App):
 def test_each_prompt_is_answered_with_its_rules(open_app: Opens):
     app = open_app(dry_run=True)
     said = "ok fix it. And we always use Decimal for money here, never float. don't touch auth.py in this PR"
-
     told = capture.capture(app, json.dumps({"id": 7, "prompt": said}), jsonl=True)
-
     row = json.loads(told.summary)
     assert row["action"] == "stored"
     (first, *_) = row["rules"]

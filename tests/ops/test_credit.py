@@ -78,10 +78,8 @@ def test_what_a_turn_used_is_marked_by_how_the_turn_ended(app: App, session: Ses
     keep(app, told)
     session.asks("how do deploys go", told)
     session.replies("They go through staging: tools/rollout.sh does the rollout.")
-
     session.asks(next_words)
     session.read()
-
     assert trail(app, told) == marks
 
 
@@ -93,9 +91,7 @@ def test_what_a_turn_or_a_call_did_not_use_gets_no_mark(app: App, session: Sessi
     session.replies("The parser is renamed.")
     session.runs("make docs", "ok")
     memories.delete(app, (gone.id,))
-
     session.asks("thanks, now document the importer")
-
     assert (trail(app, told), trail(app, short)) == ("", "")
     assert app.reader(app.scope).records(Outcome) == []
 
@@ -136,9 +132,7 @@ def test_what_everyone_gets_and_what_was_asked_for_is_not_judged(app: App, sessi
     session.asks("Deploys", listed, asked, event=EventName.TOOL_CALLED)  # the agent read a virtual file
     session.replies("They go through staging.sh")
     session.transcript.ran("pytest tests", "3 failed", failed=True)
-
     session.asks("still broken, that did not work")
-
     assert (trail(app, listed), trail(app, asked)) == ("", "")
 
 
@@ -150,9 +144,7 @@ def test_a_session_that_is_read_twice_marks_once_and_a_mark_is_no_change_that_an
     before = len(memories.log(app).entries)
     session.runs("pytest tests", "ok", told)
     session.transcript.path = session.transcript.path.rename(session.transcript.path.with_name("copy.jsonl"))
-
     session.read()
-
     assert trail(app, told) == "+"
     assert len(memories.log(app).entries) == before
 
@@ -187,7 +179,6 @@ def test_what_went_quiet_is_not_shown_unasked_but_found_when_asked_for(app: App,
 def test_what_went_quiet_is_listed_and_counted(app: App, quiet: tuple[Memory, Memory]):
     told, said = quiet
     keep(app, thread("Fine", outcomes="+" * 40), thread("New"))
-
     assert [card.memory.id for card in memories.threads(app, muted=True).cards] == [told.id]
     assert [card.memory.id for card in rules.listing(app, muted=True).cards] == [said.id]
     overview = health.status(app)
@@ -216,9 +207,7 @@ def test_why_tells_what_it_was_judged_by_and_nothing_of_one_that_was_not(app: Ap
 
 def test_reviving_brings_it_back_and_can_be_undone(app: App, quiet: tuple[Memory, Memory]):
     told, said = quiet
-
     done = memories.restore(app, (told.id, said.id))
-
     assert list(rules_in_force(app)) == [said.id]
     assert list(open_threads(app)) == [told.id]
     assert memories.restore(app, (told.id,)).change is None

@@ -56,9 +56,6 @@ def checks(app: App) -> dict[str, Check]:
     return {check.name: check for check in agent_checks.checks(app)}
 
 
-# Hooks
-
-
 def test_doctor_names_the_command_that_installs(app: App):
     found = {check.name: check for check in health.doctor(app).checks}
     assert (found["hooks"].mark, found["hooks"].repair) == (Mark.WARN, "recollect install")
@@ -152,14 +149,10 @@ def test_doctor_starts_the_server(app: App):
     ill = checks(app)["tools"]
     assert (ill.mark, ill.repair) == (Mark.BAD, "recollect install --user")
     assert "broken" in ill.detail
-
     install.install(app)
     assert checks(app)["tools"].mark is Mark.GOOD
     (Path.home() / ".claude.json").unlink()
     assert checks(app)["tools"].mark is Mark.WARN
-
-
-# A plugin file that an agent loads
 
 
 def plugin_file(app: App) -> Path:
@@ -174,11 +167,9 @@ def test_a_plugin_is_looked_at_and_one_that_somebody_edited_is_left_alone(app: A
     install.install(app, agent=("opencode",))
     assert {mark for mark, _ in of_opencode(app)} == {Mark.GOOD}
     plugin_file(app).write_text("// mine now\n")
-
     assert (Mark.WARN, f"{plugin_file(app)} was edited by hand") in of_opencode(app)
     told = install.uninstall(app)
     assert "left as it is" in told.summary
-
     with pytest.raises(BadInput, match="left as it is"):
         install.install(app, agent=("opencode",))
     assert plugin_file(app).read_text() == "// mine now\n"
@@ -190,16 +181,11 @@ def test_a_plugin_of_another_version_is_renewed(app: App, quick: None, monkeypat
     opencode, path = agent("opencode"), plugin_file(app)
     newer, made = (path, path.read_text() + "// newer\n"), opencode.plugin
     monkeypatch.setattr(opencode, "plugin", lambda level, *at: newer if level is Level.USER else made(level, *at))
-
     assert (Mark.WARN, f"{path} is of another version of Recollect") in of_opencode(app)
     install.install(app, agent=("opencode",))
-
     assert path.read_text().startswith(newer[1])
     install.uninstall(app)
     assert not path.parent.exists()
-
-
-# A plugin that the agent itself manages
 
 
 def plug(tmp_path: Path, *, version: str = __version__, name: str = NAME, on: bool = True) -> Path:
@@ -259,7 +245,6 @@ def test_doctor_runs_a_plugin_that_is_alone(app: App, tmp_path: Path, house: Hou
     found = checks(app)
     assert found["hook script"].mark is Mark.BAD, "it has nothing to call"
     assert "daemon" not in found
-
     stub.write_hook(str(app.home.root), sys.executable)
     found = checks(app)
     assert found["plugin"] == Check("plugin", Mark.GOOD, f"Claude Code calls through {NAME} {__version__}")

@@ -55,9 +55,6 @@ def test_a_session_in_which_nothing_came_about_leaves_nothing(app: App, transcri
     assert (kept(app), notices.waiting(app)) == ([], [])
 
 
-# Sessions whose end nobody told
-
-
 def killed(app: App, transcript: Transcript, last: EventName = EventName.TURN_ENDED) -> None:
     """Another session begins, long after the first was last heard of."""
     transcript.event(last)
@@ -92,9 +89,6 @@ def test_a_subagent_s_transcript_ends_no_session(app: App, tmp_path: Path):
     inner.session, inner.agent = "s-1", "agent-1"
     killed(app, inner, EventName.SUBAGENT_ENDED)
     assert kept(app) == []
-
-
-# Learnings, lessons, notices
 
 
 def test_learnings_wait_in_the_inbox_and_reach_no_prompt(app: App, transcript: Transcript):

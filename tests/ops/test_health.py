@@ -38,11 +38,9 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links, shells
 
 def test_status_counts_what_is_remembered(app: App):
     assert health.status(app).stores == ()
-
     pinned(app, "a")
     pinned(app, "b")
     rules.add(app, "Use tabs", user=True)
-
     told = health.status(app)
     assert [(scope, counts.by_kind_and_status) for scope, _, counts in told.stores] == [
         (Scope.PROJECT, (("thread", "active", 2),)),
@@ -85,9 +83,7 @@ def test_doctor_names_what_keeps_the_runtime_folder_from_being_used_and_what_men
     monkeypatch.setenv("TMPDIR", runtime)
     folder = expected_runtime(str(app.home.root), os.environ)
     squat(folder, how)
-
     found = runtime_check(app)
-
     assert found.mark is Mark.WARN
     assert found.detail.startswith(folder)
     assert found.detail.endswith(f"{app.home.root}/run is used instead")
@@ -137,9 +133,7 @@ def test_a_bad_value_is_reported_with_file_and_line_and_the_default_used(open_ap
     home = Path.home() / ".recollect"
     write_conf(home, "# mine\nMEMORY_BACKUPS_KEPT=plenty\nMEMORY_HALFLIFE_DAYS=3\n")
     app = open_app()
-
     told = config(app)
-
     assert [p.split(": ")[0] for p in told.problems] == [f"{home}/agent.conf:2", f"{home}/agent.conf:3"]
     assert "Using 5" in told.problems[0]
     assert "did you mean MEMORY_HALF_LIFE_DAYS?" in told.problems[1]
@@ -169,7 +163,6 @@ def test_every_value_says_where_it_comes_from(open_app: Opens, monkeypatch: pyte
 def test_a_body_has_a_limit_that_can_be_set(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MEMORY_MAX_BODY_CHARS", "1000")
     app = open_app()
-
     id = pinned(app, "x" * 1_000)
     with pytest.raises(BadInput, match="1,001 characters; at most 1,000") as problem:
         memories.pin(app, "x" * 1_001)
@@ -217,9 +210,6 @@ def counts(app: App) -> dict[str, int]:
     return app.reader(Scope.PROJECT).counts().vectors_by_model
 
 
-# One setting
-
-
 @pytest.mark.parametrize("kind", ["folder", "endpoint"])
 def test_it_answers_by_words_and_vectors(open_app: Opens, server: Server, tmp_path: Path, kind: str):
     app = choosing(open_app, server.url if kind == "endpoint" else str(folders.save(tmp_path / "tiny")))
@@ -239,9 +229,6 @@ def test_no_secret_of_a_question_leaves_the_process(open_app: Opens, server: Ser
     sent = json.dumps(server.asked)
     assert "deploy with" in sent
     assert secret not in sent
-
-
-# What goes wrong
 
 
 def test_an_endpoint_that_stops_answering_leaves_words_and_why_says_so(open_app: Opens, server: Server):
@@ -290,9 +277,6 @@ def test_doctor_says_where_texts_are_sent(open_app: Opens, server: Server):
     assert "the text of every memory is sent to vectors.example.com" in check.detail
 
 
-# Changing it
-
-
 def test_reindex_gives_all_passages_their_new_vector_with_a_bar_and_removes_the_old(open_app: Opens, tmp_path: Path):
     before = open_app()
     keep(before, *(note(f"Thing number {number}") for number in range(70)))
@@ -313,9 +297,6 @@ def test_reindex_gives_all_passages_their_new_vector_with_a_bar_and_removes_the_
     assert (model.partition(":")[0], made) == ("tiny", passages)
     assert told.summary == f"Indexed {passages} passages, made {missing} vectors, removed {passages} of another model."
     assert bar[-1] == (missing, missing)
-
-
-# How far it is
 
 
 def shown(overview: Overview) -> list[str]:

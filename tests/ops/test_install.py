@@ -86,9 +86,6 @@ def left(tmp_path: Path) -> dict[str, str]:
     return {name: one for name, one in files(tmp_path).items() if ".recollect" not in name}
 
 
-# What is added
-
-
 def test_every_event_is_asked_for_with_a_time_out(app: App, settings: Path):
     told = install.install(app)
     assert told.facts["changed"] is True
@@ -103,7 +100,6 @@ def test_every_event_is_asked_for_with_a_time_out(app: App, settings: Path):
 
 def test_hooks_of_other_agents_name_them_and_their_time(app: App):
     told = install.install(app, agent=("codex", "gemini"))
-
     codex, gemini = hooks(Path.home() / ".codex" / "hooks.json"), hooks(Path.home() / ".gemini" / "settings.json")
     script = stub.script_path(str(app.home.root))
     [[stop]] = [group["hooks"] for group in codex["Stop"]]
@@ -201,12 +197,8 @@ def test_past_sessions_are_mentioned_where_there_are_some(app: App, settings: Pa
     folder = settings.parent / "projects" / "shop"
     folder.mkdir(parents=True)
     (folder / "s-1.jsonl").write_text(json.dumps({"type": "user", "cwd": str(Path.cwd())}) + "\n")
-
     line = "1 past session of work found: `recollect import sessions` reads them."
     assert [line in install.install(app).notes for _ in range(2)] == [True, False]
-
-
-# Which agents, which level
 
 
 def test_without_a_choice_it_is_the_usual_one_and_others_are_mentioned(app: App, programs: Path):
@@ -240,19 +232,14 @@ def test_what_cannot_be_is_refused_before_anything_is_written(
 def test_one_of_two_goes_and_the_other_stays(app: App):
     install.install(app, agent=("claude-code", "codex"))
     install.install(app, local=True)
-
     told = install.uninstall(app, agent=("codex",))
     assert any("Still called from" in note for note in told.notes)
     assert agent_pieces.calls_us(app, "claude-code", Level.USER)
     assert not (Path.home() / ".codex").exists()
-
     assert any("settings.local.json" in note for note in install.uninstall(app).notes)
     assert (app.home.root / "bin" / "hook").exists()
     install.uninstall(app, local=True)
     assert not (app.home.root / "bin").exists()
-
-
-# Older clients, older hooks
 
 
 @posix
@@ -290,16 +277,11 @@ def test_hooks_of_an_older_form_are_renewed_in_place_and_go_without_a_trace(
     install.install(app)
     current, older = settings.read_text(), settings.read_text().replace(new, old)
     settings.write_text(older)
-
     assert install.install(app).facts["changed"] is True
     assert json.loads(settings.read_text()) == json.loads(current)
-
     settings.write_text(older)
     install.uninstall(app)
     assert json.loads(settings.read_bytes()) == {"model": "x"}
-
-
-# Coming and going
 
 
 HOOK_TEXTS = {
@@ -401,9 +383,6 @@ def test_what_install_made_goes_and_memories_stay(app: App, tmp_path: Path):
     assert app.home.user_store.parent.exists()
 
 
-# After others wrote into it
-
-
 @every_other
 def test_what_a_person_took_away_by_hand_is_not_called_still(app: App, host: str, tmp_path: Path):
     install.install(app, agent=(host,))
@@ -413,9 +392,6 @@ def test_what_a_person_took_away_by_hand_is_not_called_still(app: App, host: str
     told = install.uninstall(app)
     assert not [note for note in told.notes if "Still called" in note]
     assert not os.path.exists(stub.script_path(str(app.home.root)))
-
-
-# What is left alone
 
 
 @pytest.mark.parametrize("does", [install.install, install.uninstall])
@@ -452,7 +428,6 @@ def test_where_the_servers_place_is_taken_or_not_clear_the_file_is_left_alone_an
     host, path = ("codex", Path.home() / ".codex" / "config.toml") if text[0] == "[" else ("claude-code", state)
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
-
     assert said in install.install(app, agent=(host,)).summary
     assert agent_pieces.calls_us(app, host, Level.USER)
     assert path.read_text() == text
@@ -497,9 +472,6 @@ def test_a_file_that_never_rests_is_left(app: App, settings: Path, monkeypatch: 
     assert not (Path.home() / ".codex").exists()
 
 
-# The short name
-
-
 @posix
 @pytest.mark.parametrize("taken", ["never", "before", "since"])
 def test_the_short_name_comes_and_goes_where_it_is_free(app: App, programs: Path, taken: str):
@@ -518,9 +490,6 @@ def test_the_short_name_comes_and_goes_where_it_is_free(app: App, programs: Path
     install.uninstall(app)
 
     assert os.path.lexists(programs / "ai") == (taken != "never")
-
-
-# The daemon goes with the last hooks
 
 
 def met_at(app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Place:

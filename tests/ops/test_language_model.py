@@ -126,9 +126,6 @@ def test_every_use_has_a_prompt_a_reader_and_settings_that_exist(use: Use, open_
     assert all(open_app().settings.text(switch) for switch in row.switches)
 
 
-# What the program is given
-
-
 def test_it_gets_no_tools_no_hooks_no_settings_and_no_session(
     model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
 ):
@@ -175,9 +172,6 @@ def test_a_key_is_given_to_the_program_unless_others_can_read_it_which_doctor_sa
     assert [call["environ"].get("ANTHROPIC_API_KEY") for call in model.calls] == ["sk-own"]
 
 
-# The budget
-
-
 def test_each_day_has_a_budget_of_its_own_and_the_last_is_not_forgotten(
     model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
 ):
@@ -185,11 +179,9 @@ def test_each_day_has_a_budget_of_its_own_and_the_last_is_not_forgotten(
     app, clock = open_app(), FixedClock(NOW)
     app.clock = clock
     answers = []
-
     for at in (NOW, NOW, NOW.plus(seconds=86_400), NOW.plus(seconds=86_400), NOW):
         clock.at = at
         answers.append(ask(app, QUESTION))
-
     assert answers == ["yes", None, "yes", None, None]
     assert len(model.calls) == 2
 
@@ -218,9 +210,6 @@ def test_those_who_ask_at_once_never_spend_more_than_there_is(open_app: Opens, m
     assert sum(bool(day) for days in booked for day in days) == 50
 
 
-# Endpoints
-
-
 def test_an_endpoint_is_asked_where_that_is_set(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MEMORY_LLM_BY", "endpoint")
     monkeypatch.setenv("MEMORY_LLM_MODEL", "tiny")
@@ -244,7 +233,6 @@ def test_the_service_itself_is_asked_only_with_a_key(model: StandIn, open_app: O
         without = ask(app, QUESTION)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-env")
         answers = (without, ask(app, QUESTION))
-
     assert answers == (None, "yes")
     assert [headers["x-api-key"] for _, headers, _ in found.asked] == ["sk-env"]
 
@@ -273,9 +261,6 @@ def test_nothing_of_a_project_can_redirect_or_raise_what_is_spent(
     assert (ask(app, QUESTION), model.calls) == (None, [])
 
 
-# Doctor
-
-
 def test_doctor_says_whether_someone_could_be_asked_and_asks_nobody(
     model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
 ):
@@ -285,9 +270,6 @@ def test_doctor_says_whether_someone_could_be_asked_and_asks_nobody(
         details += [one.detail for one in health.doctor(open_app()).checks if one.name == "language models"]
     assert details == ["on, by command", "on, but: MEMORY_LLM_COMMAND names no program.", "off"]
     assert model.calls == []
-
-
-# Prompts
 
 
 def test_a_prompt_of_the_user_goes_before_the_shipped_one_and_has_to_be_text(tmp_path: Path):

@@ -84,9 +84,7 @@ def test_one_switch_quiets_all_of_it(open_app: Opens, monkeypatch: pytest.Monkey
     app = open_app()
     memories.pin(app, "Deploys go through staging, Anna signs them")
     talk = Talk(app)
-
     said = [talk.say("who signs the deploys that go through staging?"), talk.say("we use tabs here"), talk.start()]
-
     assert [one.notice for one in said] == ["", "", ""]
     assert "Anna signs" in said[0].context
     assert in_force(app) == ["Use tabs."]

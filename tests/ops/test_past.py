@@ -132,9 +132,6 @@ def one_project(told: Summary) -> dict[str, Any]:
     return only
 
 
-# What is read
-
-
 def test_a_session_is_shown_whole_and_then_as_over_at_its_own_time(
     project: Path, app: App, monkeypatch: pytest.MonkeyPatch
 ):
@@ -197,14 +194,10 @@ def test_a_long_transcript_is_shown_in_pieces_that_know_what_went_before(
     monkeypatch.setattr(session_import, "PIECE_BYTES", 2_000)
     prompts = [f"prompt {number}" for number in range(40)]
     Past("s-1").said(*prompts)
-
     assert import_texts(app, parts) == prompts
     assert len(parts) > 3
     assert [part.ended for part in parts] == [False] * (len(parts) - 1) + [True]
     assert parts[1].acts[0].text == "prompt 0"
-
-
-# Once
 
 
 def test_read_twice_is_read_once_and_what_was_added_since_is_read_on(app: App, open_app: Opens, parts: Parts):
@@ -239,9 +232,7 @@ def test_what_a_fork_copied_is_taken_once_also_by_a_later_import(app: App, parts
     import_past(app)
     fork = first.fork("s-2").said("two")
     fork.fork("s-3").said("three")
-
     answer = import_past(app)
-
     assert texts(parts) == ["one", "built", "two", "three"]
     assert one_project(answer)["copies"] == 5
     assert [act.text for act in parts[-1].acts] == ["one", "built", "two", "three"]
@@ -296,9 +287,6 @@ def test_two_imports_at_once_do_not_record_the_same(app: App, monkeypatch: pytes
         import_past(app)
 
 
-# Beside what comes in live
-
-
 def hear_of(app: App, session: Past) -> None:
     """A hook tells that a turn ended, long enough ago for the digest to read it."""
     at = app.clock.now().plus(days=-1)
@@ -313,9 +301,7 @@ def test_what_was_imported_and_goes_on_live_is_read_once_and_live_transcripts_ar
     session = Past("s-1").said("long ago").ran("make", "ok")
     import_past(app)
     session.said("today")
-
     hear_of(app, session)
-
     assert [act.text for act in parts[-1].acts] == ["long ago", "ok", "today"], "it is known what went before"
     session.fork("s-2").said("in a copy")
     session.said("tomorrow")
@@ -326,9 +312,6 @@ def test_a_session_that_may_still_go_on_is_not_told_to_be_over(app: App, parts: 
     Past("s-1", NOW.plus(seconds=-200)).said("one")
     import_past(app)
     assert [part.ended for part in parts] == [False]
-
-
-# Memories, in their own time
 
 
 def _tax(session: str, at: Moment = SPRING, added: str = "QST is added on top of GST") -> Past:
@@ -383,9 +366,7 @@ def test_later_words_supersede_earlier_ones_in_whatever_order_they_are_read(app:
     Past("s-2", NOW.plus(days=-10)).said("never use tabs for indentation in this repo")
     import_past(app)
     Past("s-1", NOW.plus(days=-20)).said("always use tabs for indentation in this repo")  # found later, said earlier
-
     import_past(app)
-
     by_age = sorted(rules(app).values(), key=lambda rule: rule.created_at)
     assert [rule.status for rule in by_age] == [Status.SUPERSEDED, Status.ACTIVE]
     assert by_age[0].superseded_by == by_age[1].id
@@ -399,24 +380,16 @@ def test_prompts_of_today_are_not_forgotten_over_those_of_the_past(app: App):
     assert read_text(app.reader(Scope.PROJECT), "heard") == before
 
 
-# Undo
-
-
 def test_each_import_is_one_change_that_can_be_taken_back_and_done_again(app: App):
     first = Past("s-1").said(PNPM)
     import_past(app)
     first.said("always run `make lint` before you commit in this repo")
     change = one_project(import_past(app))["changes"]["project"]
     assert len(rules(app)) == 2
-
     memories.undo(app, str(change))
     assert [*rules(app)] == ["Use pnpm, not npm."], "the first import stands"
-
     import_past(app)
     assert len(rules(app)) == 2
-
-
-# Dry run
 
 
 def test_a_dry_run_counts_and_writes_nothing(open_app: Opens, parts: Parts):
@@ -439,17 +412,12 @@ def _tree(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-# What never comes in
-
-
 def test_no_secret_of_the_past_is_anywhere_on_disk_afterwards(project: Path, app: App):
     Past("s-1").said(f"always deploy with token {SECRET} in this repo").ran(
         f"curl -H 'Authorization: Bearer {SECRET}' example.com", f"{SECRET}\n" * 3, failed=True
     ).ran("curl example.com", "ok").answered(f"I used {SECRET}")
-
     answer = import_past(app)
     app.close()
-
     assert holding(app.home.root, SECRET) + holding(project, SECRET) == []
     assert one_project(answer)["secrets"]
     assert any("Kept out" in note for note in answer.notes)
@@ -477,9 +445,6 @@ def test_a_job_that_fails_is_named_and_keeps_no_other_from_its_work(
     assert texts(parts) == ["one"]
 
 
-# Whose they are
-
-
 def test_only_sessions_of_this_project_are_read(other: Path, project: Path, app: App, parts: Parts):
     (project / "deep").mkdir()
     ours = Past("s-1").said("ours")
@@ -501,9 +466,7 @@ def test_every_project_gets_its_own(other: Path, project: Path, app: App, open_a
     Past("s-2", cwd=other).said("no, we use yarn here, not npm")
     Past("s-3", cwd=project.parent / "gone").said("no, we use bun here, not npm")
     Past("s-4", cwd=Path.home()).said("no, we use deno here, not npm")
-
     answer = import_past(app, all=True)
-
     assert [*rules(app)] != [*rules(open_app(other))]
     assert len(rules(app)) == len(rules(open_app(other))) == 1
     assert answer.facts["left_out"] == {"of folders that are gone": 1, "of no project": 1}
@@ -534,9 +497,7 @@ def test_what_cannot_be_done_is_said_with_what_to_do(app: App, open_app: Opens):
 
 def test_it_says_what_is_remembered_now(app: App):
     Past("s-1").said(PNPM, "I always want answers in English, in all my projects")
-
     answer = import_past(app)
-
     assert answer.summary.startswith("Read 1 past session of shop (0.0 MB, ")
     assert one_project(answer)["remembers"]["rules"] == 1
     assert "  rule: " in answer.summary
@@ -553,9 +514,6 @@ def test_the_clock_of_the_past_is_never_ahead(app: App, parts: Parts):
     assert {act.text: act.at for act in told(parts)} == {
         "no time": wrong.at, "long ago": wrong.at, "from a machine whose clock is wrong": NOW,
     }  # fmt: skip
-
-
-# Vectors
 
 
 class Subjects(Embedder):
@@ -599,9 +557,7 @@ def test_a_later_session_goes_on_with_what_means_the_same(project: Path, app: Ap
     again = Past("s-2", SPRING.plus(days=1)).said("Bills of customers are not sent out at night any more")
     again.answered("Sending them breaks off where there are too many.")
     app._embedder = Subjects(app.embedder)
-
     import_past(app)
-
     found = {one.title: len(said) for one, said in open_app(project).reader(Scope.PROJECT).each() if said}
     assert found == {"Export stopped at the invoice limit": 2, "Make the login page remember the user": 1}
 

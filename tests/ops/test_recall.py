@@ -69,12 +69,8 @@ def office(app: App) -> App:
     return app
 
 
-# Finding
-
-
 def test_a_paraphrase_without_a_common_word_is_found_and_every_component_stands_with_its_hit(office: App):
     [first, *rest] = hits(recall(office, ("authentication",)))
-
     assert first.memory.title == "Google sign-in"
     assert part(first, "cover") == 0, "by its meaning, not by its words"
     assert part(first, "near") > 0.2
@@ -104,7 +100,6 @@ def test_words_and_meaning_find_every_kind_in_every_script_and_store(office: App
 def test_an_id_shows_that_memory_and_a_merged_one_what_it_became(office: App):
     a, b = pinned(office, "alpha"), pinned(office, "beta")
     memories.merge(office, a, b)
-
     for id in (a, b):
         answer = recall(office, (id,))
         assert [hit.memory.id for hit in hits(answer)] == [a]
@@ -117,9 +112,7 @@ def test_bridges_of_what_was_found_come_along_the_heaviest_first(app: App):
     ids = [pinned(app, f"Zeppelin number {name}.", title=name) for name in "abcdefgh"]
     for other in ids[1:]:
         memories.link(app, ids[0], other, type=BridgeType.EXTENDS)
-
     answer = recall(app, (ids[0],))
-
     assert (len(answer.bridges), answer.all_bridges) == (5, 7)
     weights = [bridge.weight for bridge, _, _ in answer.bridges]
     assert weights == sorted(weights, reverse=True)
@@ -132,9 +125,7 @@ def test_a_bridge_tells_no_title_that_must_not_surface(app: App, status: Status)
     keep(app, found, seen, unseen)
     store = app.writer(Scope.PROJECT)
     store.apply(Plan((Link(bridge(found, seen)), Link(bridge(unseen, found, weight=0.9)))), act())
-
     answer = recall(app, ("zeppelin",), limit=1)
-
     assert "## Related Bridges (1 of 1)\n\n- Zeppelin -> Helium" in text(answer)
     assert "Hydrogen" not in text(answer) + json.dumps(as_object(answer))
     by_id = recall(app, (unseen.id,))
@@ -177,21 +168,14 @@ def test_a_time_in_the_question_brings_up_the_memory_of_that_time(app: App, aske
     assert (shown(answer)[0], times[0] > 0) == (first, True) if first else times[0] == 0
 
 
-# What never surfaces
-
-
 def test_what_is_superseded_archived_or_in_the_inbox_neither_surfaces_nor_hides_the_live_one(app: App):
     statuses = (Status.SUPERSEDED, Status.ARCHIVED, Status.CANDIDATE)
     keep(app, *(thread(str(status), body=f"Zeppelin, {status}.", status=status) for status in statuses))
     keep(app, *(thread(f"Z {i}", body=f"Zeppelin zeppelin {i}", status=Status.ARCHIVED) for i in range(420)))
     keep(app, thread("live", body="We settled on a zeppelin after a long talk about many other things."))
-
     assert shown(recall(app, ("zeppelin",))) == ["live"]
     assert shown(search(app, ("zeppelin",))) == ["live"]
     assert set(shown(search(app, ("zeppelin",), include_inbox=True))) == {"live", "candidate"}
-
-
-# Filters
 
 
 @pytest.mark.parametrize(
@@ -208,9 +192,6 @@ def test_what_is_superseded_archived_or_in_the_inbox_neither_surfaces_nor_hides_
 def test_a_search_can_be_narrowed(office: App, filters: dict[str, Any], titles: set[str]):
     question = "google session cookie invoices redis keys tabs queue worker"
     assert set(shown(search(office, (question,), **filters))) == titles
-
-
-# Waking
 
 
 NEAR = "users sign in with a Google account by OAuth login"
@@ -246,16 +227,12 @@ def test_a_sleeping_thread_that_comes_near_wakes_once_and_that_can_be_undone(app
 def test_what_is_searched_or_left_out_or_does_not_come_near_enough_sleeps_on(app: App, asleep: str):
     [searched] = hits(search(app, (NEAR,)))
     far = recall(app, ("authentication",))
-
     assert searched.memory.status is Status.SUSPENDED
     assert part(hits(far)[0], "near") <= 0.5
     assert not far.found.found[0].reactivated
     assert "### [SUSPENDED] Google sign-in" in text(far)
     assert hits(recall(app, ("OAuth login",), include_suspended=False)) == []
     assert kept(app, asleep).weight == 1.0
-
-
-# Why
 
 
 def test_why_tells_of_the_last_recall_of_one_and_of_a_memory_shown_or_left_out(office: App):
@@ -288,21 +265,15 @@ def test_the_log_of_recalls_keeps_no_secret_and_nothing_of_a_purged_memory(app: 
     recall(app, (f"what is {secret} for",))
     recall(app, ("deploys",))
     assert secret not in str(why(app).recalls)
-
     forget.erase(app, (id,))
     app.close()
-
     assert [holding(tmp_path, word) for word in (secret, "Xylocarp", "xylocarp")] == [[], [], []]
-
-
-# The index
 
 
 def test_vectors_come_with_the_next_recall_whoever_wrote(open_app: Opens):
     app, other = open_app(), open_app()
     pinned(app, LOGIN)
     before = vectors(app)
-
     assert shown(recall(app, ("authentication",)))
     assert vectors(app) > before
     pinned(app, "Invoices are rounded to whole cents.", title="Invoices")
@@ -343,9 +314,6 @@ def test_a_recall_makes_a_few_vectors_and_a_stopped_reindex_goes_on_where_it_was
     assert upkeep.verify(app).clean
 
 
-# Without the model
-
-
 def test_without_its_model_words_answer_and_wake_and_the_repair_is_named(
     app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -366,9 +334,6 @@ def test_without_its_model_words_answer_and_wake_and_the_repair_is_named(
     assert "reinstall" in " ".join(told.notes)
     assert check.mark is not Mark.GOOD
     assert "reinstall" in check.repair
-
-
-# Any question
 
 
 @pytest.mark.parametrize("question", ["zeppelin " * 120_000, "z" * 1_000_000, bytes(range(256)).decode("latin-1")])

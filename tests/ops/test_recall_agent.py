@@ -83,9 +83,7 @@ def test_each_pass_has_its_own_model_and_its_own_words(app: App, model: StandIn,
     folder.mkdir(parents=True)
     (folder / "mine.md").write_text("My own words. {{asked}}", encoding="utf-8")
     model.answers(PNPM.id)
-
     asked(open_app())
-
     argvs = [call["argv"] for call in model.calls]
     assert [argv[argv.index("--model") + 1] for argv in argvs] == ["small", "large"]
     assert model.texts[0].startswith("My own words. <user_prompt>")

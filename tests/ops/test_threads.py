@@ -72,7 +72,6 @@ def tax(talk: Talk, prompt: str = "The cart shows the wrong tax for customers in
 
 def test_a_turn_becomes_a_thread_that_names_its_subject(app: App, talk: Talk):
     found = tax(talk)
-
     assert list(open_threads(app)) == [found.id]
     assert found.title == "Cart shows wrong tax for customers in Quebec"
     assert (found.origin, found.group, found.lane) == ("session", "s-1", Lane.AGENT)
@@ -108,9 +107,7 @@ def test_another_session_goes_on_with_a_thread_that_slept(app: App, talk: Talk, 
     assert isinstance(app.clock, FixedClock)
     app.clock.at = app.clock.at.plus(days=20)
     assert open_threads(app) == {}
-
     tax(Talk(app, tmp_path, "s-2"), "The Quebec tax is still wrong: shipping must be taxed with GST and QST too")
-
     (woken,) = kept(app)
     assert (woken.id, woken.status, list(open_threads(app))) == (old.id, Status.ACTIVE, [old.id])
     assert woken.reinforced_at.days_since(old.reinforced_at) > 19

@@ -65,14 +65,12 @@ def logged(app: App) -> str:
 def test_a_session_and_what_a_prompt_recalls_are_shown(app: App, stand_in: Desktop):
     pinned(app, "Releases go through the staging cluster first", title="Releases")
     talk = Talk(app)
-
     talk.tell("SessionStart", source="resume")
     talk.say("hello")
     pinned(app, "The logo is blue", title="Logo")
     talk.say("is the logo blue?")
     talk.tell("SessionStart", source="compact")
     Talk(app, session="s-2").tell("SessionStart", source="startup")
-
     assert [line for line in stand_in.said if line.startswith("Session")] == ["Session 1", "Session 2"]
     assert "Recalled: Logo" in stand_in.said
 
@@ -98,10 +96,8 @@ def test_one_that_hangs_is_ended_and_none_is_tried_for_a_while(
 ):
     monkeypatch.setattr(notices, "TOAST_TIMEOUT_S", 0.5)
     stand_in.does("exec /bin/sleep 600")
-
     notices.toast(app, "one")
     notices.toast(app, "two")
-
     assert stand_in.said == ["one"]
     assert "notify-send did not end" in logged(app)
 
@@ -114,9 +110,7 @@ def test_trouble_is_logged_and_nothing_else(app: App, stand_in: Desktop, trouble
         stand_in.does("exit 3")
     else:
         (tmp_path / "bin" / "notify-send").write_bytes(b"\x00")
-
     notices.toast(app, "one")
-
     notices.waiting_toasts().join()
     assert logged(app).count("toast-not-shown") == 1
 

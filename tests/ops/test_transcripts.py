@@ -84,13 +84,8 @@ def test_what_we_put_in_is_not_taken_out_again(app: App, transcript: Transcript,
     echo = next(line for line in block.splitlines() if "pnpm" in line)
     transcript.replied(f"I remember:\n{echo}\nand go on")
     transcript.event(EventName.TURN_ENDED)
-
     catch_up(app)
-
     assert texts(parts) == ["look", "I remember:\nand go on"]
-
-
-# Once
 
 
 @pytest.mark.parametrize("is_written_anew", [False, True])

@@ -67,9 +67,6 @@ def waiting(app: App) -> list[Memory]:
     return [card.memory for card in rules.list_inbox(app).cards]
 
 
-# Unsure prompts
-
-
 @pytest.fixture
 def quoting(model: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:
     monkeypatch.setenv("MEMORY_UPDATE", "off")
@@ -137,9 +134,6 @@ def test_a_hook_asks_nobody(app: App, model: StandIn):
     assert model.calls == []
 
 
-# Learnings
-
-
 def test_learnings_of_a_session_wait_in_the_inbox_in_the_lane_of_who_said_them(
     app: App, model: StandIn, transcript: Transcript
 ):
@@ -166,9 +160,6 @@ def test_learnings_of_a_session_wait_in_the_inbox_in_the_lane_of_who_said_them(
     }
     assert "Recollect: 2 wait in the inbox: recollect inbox" in notices.waiting(app)
     assert len(model.calls) == 1, "nothing was said since"
-
-
-# Reviews
 
 
 def reviewed(transcript: Transcript, model: StandIn, *proposals: dict[str, str]) -> App:
