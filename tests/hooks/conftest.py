@@ -1,11 +1,9 @@
 """Hooks over a real App and a real database, without a daemon."""
 
-from collections.abc import Callable
-
 import pytest
 
 from recollect.app.core import App
-from tests.hooks.talk import Talk
+from tests.hooks.talk import Another, Talk
 from tests.ops.conftest import Opens, embedder, open_app
 
 __all__ = ["embedder", "open_app"]
@@ -22,6 +20,6 @@ def talk(app: App) -> Talk:
 
 
 @pytest.fixture
-def another(app: App) -> Callable[[str], Talk]:
+def another(app: App) -> Another:
     """Another session in the same place."""
     return lambda session: Talk(app, session=session)

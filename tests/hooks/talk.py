@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -74,6 +74,9 @@ class Talk:
     def read(self, path: str, **more: Any) -> str:
         """The text of the file that is read in its place."""
         return Path(str(self.call("Read", file_path=path, **more).input["file_path"])).read_text(encoding="utf-8")
+
+
+Another = Callable[[str], Talk]
 
 
 def heard(stdout: bytes) -> Heard:

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from recollect.app.question_vector import fill_vectors
 from recollect.model.result import Scope
 from recollect.model.session import ShownMemory, Way
 from recollect.ops import recall, rules
-from tests.hooks.talk import Talk
+from tests.hooks.talk import Another, Talk
 from tests.ops.ask import holding, kept, made, pinned
 from tests.values import NOW
 
@@ -58,9 +57,7 @@ def test_the_read_goes_to_a_private_file_and_no_question_becomes_its_name(app: A
     assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_every_read_has_a_file_until_the_session_ends_or_a_day_has_passed(
-    app: App, talk: Talk, another: Callable[[str], Talk]
-):
+def test_each_read_has_a_file_until_its_session_ends_or_a_day_has_passed(app: App, talk: Talk, another: Another):
     pinned(app, "Solana validators restart at night")
     files = [read_instead(talk) for _ in range(3)]
     old, new = read_instead(another("s-2")), read_instead(another("s-3"))

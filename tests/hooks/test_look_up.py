@@ -219,7 +219,7 @@ def two(open_app: Opens, model: StandIn) -> tuple[App, str, str]:
     return app, near, far
 
 
-def test_what_the_model_chose_is_told_once_instead_and_nothing_where_it_chose_nothing(
+def test_what_the_model_chose_is_told_once_and_nothing_where_it_chose_nothing(
     two: tuple[App, str, str], model: StandIn
 ):
     app, near, far = two

@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -30,7 +30,7 @@ from recollect.ops.steering import save_focus
 from recollect.recall.priority import Focus
 from recollect.render import inject
 from recollect.store import SqliteStore
-from tests.hooks.talk import Talk, events, log_of
+from tests.hooks.talk import Another, Talk, events, log_of
 from tests.ops.ask import holding, kept, made, pinned, set_to
 from tests.ops.conftest import Opens
 from tests.values import NOW, messages
@@ -54,9 +54,7 @@ def test_a_prompt_brings_the_memory_that_answers_it_and_the_person_sees_which(ap
     assert said.notice == "Recollect: told Claude Code 1 memory: Deploys"
 
 
-def test_a_memory_is_brought_once_in_a_session_unless_the_agent_lost_it(
-    app: App, talk: Talk, another: Callable[[str], Talk]
-):
+def test_a_memory_is_brought_once_a_session_unless_the_agent_lost_it(app: App, talk: Talk, another: Another):
     id = pinned(app, "Deploys go through staging")
 
     def is_brought(one: Talk = talk, **given: Any) -> bool:
@@ -101,7 +99,7 @@ def test_what_is_shown_is_counted_and_what_is_asked_for_is_stronger_too(app: App
     assert app.reader(Scope.PROJECT).log(limit=5)[0].op == "test"  # counters are no plans
 
 
-def test_sessions_are_counted_by_their_first_message(app: App, talk: Talk, another: Callable[[str], Talk]):
+def test_sessions_are_counted_by_their_first_message(app: App, talk: Talk, another: Another):
     talk.start()
     another("s-2").start()
     another("s-3").say("hello there")
@@ -139,7 +137,7 @@ def test_a_session_stays_with_its_project_wherever_the_agent_goes(app: App):
     assert asked == ["/shop", "/shop", "/shop"]
 
 
-def test_the_users_memories_go_by_a_count_of_all_projects(app: App, talk: Talk, another: Callable[[str], Talk]):
+def test_the_users_memories_go_by_a_count_of_all_projects(app: App, talk: Talk, another: Another):
     id = pinned(app, "Everywhere deploys go through staging", user=True)
     user = app.writer(Scope.USER)
     user.put(StateRecord("sessions", "41"))
@@ -202,9 +200,7 @@ def test_a_prompt_that_nothing_bears_on_gets_nothing_and_why_says_so(app: App, t
     assert re.fullmatch(reason, str(dropped[id]))
 
 
-def test_the_floor_is_a_setting_and_who_asks_gets_an_answer_below_it(
-    app: App, talk: Talk, another: Callable[[str], Talk]
-):
+def test_the_floor_is_a_setting_and_who_asks_gets_an_answer_below_it(app: App, talk: Talk, another: Another):
     id = pinned(app, "Deploys go through the staging cluster first")
     assert id not in talk.say("how is the cluster backed up at night?").context
     found = recall.recall(app, ("how is the cluster backed up",)).found.found
@@ -232,9 +228,7 @@ def test_another_passage_of_a_thread_may_still_come_and_shows_what_answers(app: 
     assert {memory_of(mark) for mark in marks} == {thread}
 
 
-def test_a_session_is_not_told_of_its_own_turns_until_it_has_lost_them(
-    app: App, talk: Talk, another: Callable[[str], Talk]
-):
+def test_a_session_is_not_told_of_its_own_turns_until_it_has_lost_them(app: App, talk: Talk, another: Another):
     thread = two_turns(app)
     asked = "why does the nightly build fail with an expired token?"
     talk.start()
@@ -270,7 +264,7 @@ def two_turns(app: App) -> str:
     return thread.id
 
 
-def test_how_much_a_prompt_brings_is_a_setting(app: App, talk: Talk, another: Callable[[str], Talk]):
+def test_how_much_a_prompt_brings_is_a_setting(app: App, talk: Talk, another: Another):
     for number in range(7):
         text = f"Staging deploys {number} " + "\U0001f600 wide words about staging deploys " * 20
         memories.pin(app, text, title=f"{number} " + "a long title of staging deploys " * 5)

@@ -61,9 +61,7 @@ def test_a_pointer_says_where_to_read_and_of_two_sizes_the_smaller_is_kept(app: 
     assert stopped.size == 10
 
 
-def test_an_event_that_cannot_be_kept_is_refused_so_that_the_hook_spools_it(
-    app: App, talk: Talk, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_event_that_cannot_be_kept_is_refused_for_the_spool(app: App, talk: Talk, monkeypatch: pytest.MonkeyPatch):
     def refuse(*_: object, **__: object) -> None:
         raise StoreBusy("Another process holds it.")
 
@@ -107,9 +105,7 @@ def test_a_pointer_waits_for_its_transcript(app: App, talk: Talk, tmp_path: Path
 
 
 @pytest.mark.parametrize(("transcript", "away_s"), [("", 0), ("/none/t.jsonl", -3_600), ("/none/t.jsonl", 3_600)])
-def test_a_prompt_that_stands_in_no_transcript_is_lost_and_counted_once(
-    app: App, talk: Talk, transcript: str, away_s: int
-):
+def test_a_prompt_that_no_transcript_holds_is_lost_and_counted_once(app: App, talk: Talk, transcript: str, away_s: int):
     """An agent that leaves none, or was killed before it did; or the clock was set back since."""
     talk.transcript = transcript
     left = left_by_hook(talk, app.clock.now().plus(seconds=away_s))

@@ -1,7 +1,6 @@
 """A session starts with what holds here, gets it back after compaction, and hears nothing twice."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from recollect.base.moment import Moment
 from recollect.model.memory import RuleType
 from recollect.ops import notes, recall, rules, session_start
 from recollect.render import inject
-from tests.hooks.talk import Talk, log_of
+from tests.hooks.talk import Another, Talk, log_of
 from tests.ops.ask import kept, made, pinned
 from tests.values import NOW
 
@@ -72,9 +71,7 @@ def test_a_waiting_notice_is_told_once_and_a_new_place_or_a_compaction_without_r
     assert talk.start("compact").raw == b""
 
 
-def test_a_resumed_session_hears_only_what_is_new(
-    app: App, talk: Talk, another: Callable[[str], Talk], ids: dict[RuleType, str]
-):
+def test_a_resumed_session_hears_only_what_is_new(app: App, talk: Talk, another: Another, ids: dict[RuleType, str]):
     talk.start()
     assert talk.start("resume").raw == b""
     new = made(rules.add(app, "Branches are named after tickets"))
@@ -219,9 +216,7 @@ def test_what_was_allowed_is_this_text_and_no_other(app: App, talk: Talk, shared
     assert "changed since you allowed them" in heard.notice
 
 
-def test_a_repositorys_note_that_nobody_allowed_is_not_brought_by_a_prompt_or_a_task_either(
-    app: App, talk: Talk, shared: Path
-):
+def test_a_repositorys_note_that_nobody_allowed_comes_with_no_prompt_or_task(app: App, talk: Talk, shared: Path):
     put(shared, "_always-load/house.md", "The giraffe approves every release.\n")
     put(shared, "zebra.md", "The zebra approves every release on Friday.\n")
     talk.start()

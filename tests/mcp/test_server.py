@@ -262,9 +262,7 @@ def changes() -> int:
         app.close()
 
 
-def test_long_work_of_the_daemon_reports_its_progress_and_ends_when_it_is_cancelled(
-    shared: House, monkeypatch: pytest.MonkeyPatch
-):
+def test_long_work_of_the_daemon_reports_progress_and_can_be_cancelled(shared: House, monkeypatch: pytest.MonkeyPatch):
     """It waits for another writer."""
     monkeypatch.setattr(server, "fresh_key", lambda: "this call")
     shared.home.conf.write_text("MEMORY_BUSY_TIMEOUT_MS=100\n")
@@ -399,7 +397,7 @@ def offered(**environ: str) -> tuple[int, str]:
 
 
 @linux
-def test_one_that_a_plugin_started_offers_nothing_where_the_settings_name_one(
+def test_a_plugins_server_offers_nothing_beside_one_of_the_settings(
     house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("PATH", "/usr/bin:/bin")

@@ -81,9 +81,7 @@ def test_values_go_to_the_operation_under_its_own_names():
         ("ai_status", {"verbose": True}, "Unknown argument 'verbose'"),
     ],
 )
-def test_a_bad_argument_is_refused_under_the_name_that_the_tool_gives_it(
-    tool: str, given: dict[str, object], says: str
-):
+def test_a_bad_argument_is_refused_under_the_name_the_tool_gives_it(tool: str, given: dict[str, object], says: str):
     with pytest.raises(BadInput) as refused:
         parse_call(ask(tool, **given))
     assert says in name_arguments(BY_NAME[tool], refused.value.message)

@@ -97,9 +97,7 @@ def test_what_a_turn_or_a_call_did_not_use_gets_no_mark(app: App, session: Sessi
 
 
 @pytest.mark.parametrize(("failed", "marks"), [(False, "+"), (True, "-")])
-def test_a_rule_that_names_the_call_is_marked_by_it_and_the_user_s_own_too(
-    app: App, session: Session, failed: bool, marks: str
-):
+def test_a_rule_that_names_the_call_is_marked_and_the_users_too(app: App, session: Session, failed: bool, marks: str):
     ours, everywhere = rule("r", body="Run pytest with -q"), rule("u", body="Never run pytest in parallel")
     keep(app, ours)
     keep(app, everywhere, scope=Scope.USER)
@@ -136,9 +134,7 @@ def test_what_everyone_gets_and_what_was_asked_for_is_not_judged(app: App, sessi
     assert (trail(app, listed), trail(app, asked)) == ("", "")
 
 
-def test_a_session_that_is_read_twice_marks_once_and_a_mark_is_no_change_that_anyone_would_undo(
-    app: App, session: Session
-):
+def test_a_session_that_is_read_twice_marks_once_and_a_mark_is_no_change_to_undo(app: App, session: Session):
     told = rule("r", body="Run pytest with -q")
     keep(app, told)
     before = len(memories.log(app).entries)

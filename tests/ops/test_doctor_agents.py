@@ -85,9 +85,7 @@ def test_hooks_that_run_are_found_well(installed: App, tmp_path: Path, monkeypat
         ("exec sleep 20", "did not end within its 1 s"),
     ],
 )
-def test_a_hook_that_breaks_the_law_is_found(
-    installed: App, monkeypatch: pytest.MonkeyPatch, script: str, problem: str
-):
+def test_a_hook_that_misbehaves_is_found(installed: App, monkeypatch: pytest.MonkeyPatch, script: str, problem: str):
     monkeypatch.setattr(claude_code.ClaudeCode, "TIMEOUT_S", 1 if "sleep" in script else 5)
     install.install(installed)
     program(installed.home.root / "bin", "hook", f"cat > /dev/null; {script}; exit 0")

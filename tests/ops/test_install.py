@@ -169,7 +169,7 @@ def test_the_skill_comes_and_goes_and_one_that_was_edited_stays(app: App, settin
     assert path.read_text(encoding="utf-8") == "Mine now."
 
 
-def test_a_prompt_waits_for_a_model_only_where_both_are_switched_on(
+def test_a_prompt_waits_for_a_model_only_if_both_are_on(
     open_app: Opens, settings: Path, monkeypatch: pytest.MonkeyPatch
 ):
     install.install(open_app())
@@ -218,7 +218,7 @@ def test_without_a_choice_it_is_the_usual_one_and_others_are_mentioned(app: App,
         *(({"agent": (host,), "local": True}, "on this machine alone") for host in OTHERS),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_is_written(
+def test_bad_input_is_refused_before_any_write(
     app: App, open_app: Opens, tmp_path: Path, asked: dict[str, Any], said: str
 ):
     before = files(tmp_path)
@@ -270,9 +270,7 @@ def test_a_client_is_asked_for_its_version_first(app: App, settings: Path, progr
 
 
 @pytest.mark.parametrize(("new", "old"), [(" 2>/dev/null || :", " || :"), ('"timeout": 5', '"timeout": 600')])
-def test_hooks_of_an_older_form_are_renewed_in_place_and_go_without_a_trace(
-    app: App, settings: Path, new: str, old: str
-):
+def test_hooks_of_an_older_form_are_renewed_and_go_without_a_trace(app: App, settings: Path, new: str, old: str):
     settings.write_bytes(b'{"model": "x"}')
     install.install(app)
     current, older = settings.read_text(), settings.read_text().replace(new, old)
@@ -325,9 +323,7 @@ def test_lost_receipts_cost_only_the_odd_space(app: App, settings: Path, kept: b
         '\ufeff{"projects": {"/x": {}}, "big": 1234}',
     ],
 )
-def test_the_server_is_offered_with_its_tools_at_hand_and_taken_back(
-    app: App, state: Path, level: str, text: str | None, tmp_path: Path
-):
+def test_the_server_is_offered_and_taken_back(app: App, state: Path, level: str, text: str | None, tmp_path: Path):
     path, keys = {
         "user": (state, ("mcpServers",)),
         "project": (Path.cwd() / ".mcp.json", ("mcpServers",)),
@@ -353,9 +349,7 @@ def test_the_server_is_offered_with_its_tools_at_hand_and_taken_back(
 @pytest.mark.parametrize("level", ["user", "project"])
 @pytest.mark.parametrize("empty", [True, False])
 @every_other
-def test_an_agents_files_come_back_byte_for_byte(
-    app: App, open_app: Opens, host: str, level: str, empty: bool, tmp_path: Path
-):
+def test_files_come_back_byte_for_byte(app: App, open_app: Opens, host: str, level: str, empty: bool, tmp_path: Path):
     if not empty:
         theirs(app, host)
     before = left(tmp_path)
@@ -400,7 +394,7 @@ def test_what_a_person_took_away_by_hand_is_not_called_still(app: App, host: str
     [(b'{\n  "a": 1,\n}', 3), (b"{\n  // mine\n}", 2), (b'{"hooks": {}, "hooks": {}}', 1)],
     ids=["comma", "comment", "twice"],
 )
-def test_settings_that_are_not_plain_json_are_left_alone(
+def test_what_is_not_plain_json_is_left(
     app: App, settings: Path, does: Callable[[App], object], content: bytes, line: int
 ):
     settings.write_bytes(content)
@@ -422,7 +416,7 @@ def test_settings_that_are_not_plain_json_are_left_alone(
         ("[mcp_servers.recollect]\ncommand = 'theirs'\n", "has another 'recollect'"),
     ],
 )
-def test_where_the_servers_place_is_taken_or_not_clear_the_file_is_left_alone_and_the_hooks_stand(
+def test_where_the_servers_place_is_taken_the_file_is_left_and_the_hooks_stand(
     app: App, state: Path, text: str, said: str
 ):
     host, path = ("codex", Path.home() / ".codex" / "config.toml") if text[0] == "[" else ("claude-code", state)
@@ -510,7 +504,7 @@ def met_at(app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Place:
 
 @posix
 @pytest.mark.parametrize("lives", [True, False])
-def test_what_a_daemon_left_goes_with_the_last_hooks_once_it_is_gone(
+def test_what_a_daemon_left_goes_with_the_last_hooks(
     app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lives: bool
 ):
     import fcntl  # not on Windows

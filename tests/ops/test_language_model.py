@@ -104,7 +104,7 @@ def test_what_is_no_answer_is_none_and_one_line_in_the_log(
 
 
 @pytest.mark.parametrize("command", ["nosuchprogram", "/nowhere/claude", "./claude", "'open", "/etc/passwd", "/tmp"])
-def test_a_program_or_a_prompt_that_is_not_there_costs_nothing(
+def test_a_missing_program_or_prompt_costs_nothing(
     command: str, model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
 ):
     assert ask(open_app(), Ask(Use.CLASSIFY, prompt="nosuch")) is None
@@ -126,9 +126,7 @@ def test_every_use_has_a_prompt_a_reader_and_settings_that_exist(use: Use, open_
     assert all(open_app().settings.text(switch) for switch in row.switches)
 
 
-def test_it_gets_no_tools_no_hooks_no_settings_and_no_session(
-    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
-):
+def test_it_gets_no_tools_hooks_settings_or_session(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
     outer = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_PROJECT_DIR", "CLAUDE_PID")
     for name in outer:
         monkeypatch.setenv(name, "1")
@@ -172,9 +170,7 @@ def test_a_key_is_given_to_the_program_unless_others_can_read_it_which_doctor_sa
     assert [call["environ"].get("ANTHROPIC_API_KEY") for call in model.calls] == ["sk-own"]
 
 
-def test_each_day_has_a_budget_of_its_own_and_the_last_is_not_forgotten(
-    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
-):
+def test_each_day_has_a_budget_and_the_last_is_kept(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MEMORY_LLM_CALLS_PER_DAY", "1")
     app, clock = open_app(), FixedClock(NOW)
     app.clock = clock
@@ -261,9 +257,7 @@ def test_nothing_of_a_project_can_redirect_or_raise_what_is_spent(
     assert (ask(app, QUESTION), model.calls) == (None, [])
 
 
-def test_doctor_says_whether_someone_could_be_asked_and_asks_nobody(
-    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
-):
+def test_doctor_says_who_could_be_asked_and_asks_none(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
     details = []
     for name, value in (("MEMORY_LLM", "on"), ("MEMORY_LLM_COMMAND", "nosuchprogram"), ("MEMORY_LLM", "off")):
         monkeypatch.setenv(name, value)

@@ -132,9 +132,7 @@ def one_project(told: Summary) -> dict[str, Any]:
     return only
 
 
-def test_a_session_is_shown_whole_and_then_as_over_at_its_own_time(
-    project: Path, app: App, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_session_is_shown_whole_and_over_at_its_own_time(project: Path, app: App, monkeypatch: pytest.MonkeyPatch):
     seen: list[tuple[SessionPart, Moment, Moment]] = []
 
     def look(app: App, part: SessionPart) -> None:
@@ -188,7 +186,7 @@ def test_sessions_come_oldest_first_and_the_same_words_said_again_are_no_copy(ap
     assert import_texts(app, parts) == [text for name in "acb" for text in ("go on", "go on", f"in {name}")]
 
 
-def test_a_long_transcript_is_shown_in_pieces_that_know_what_went_before(
+def test_a_long_transcript_comes_in_pieces_that_know_the_ones_before(
     app: App, parts: Parts, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(session_import, "PIECE_BYTES", 2_000)
@@ -432,7 +430,7 @@ def test_damaged_transcripts_cost_their_damage_alone(app: App, parts: Parts):
     assert texts(parts) == ["before", "after"]
 
 
-def test_a_job_that_fails_is_named_and_keeps_no_other_from_its_work(
+def test_a_job_that_fails_is_named_and_the_others_do_their_work(
     app: App, parts: Parts, monkeypatch: pytest.MonkeyPatch
 ):
     def breaks(_app: App, _part: SessionPart) -> None:
@@ -472,7 +470,7 @@ def test_every_project_gets_its_own(other: Path, project: Path, app: App, open_a
     assert answer.facts["left_out"] == {"of folders that are gone": 1, "of no project": 1}
 
 
-def test_transcripts_from_another_machine_can_be_named_and_old_ones_left_for_another_time(
+def test_transcripts_of_another_machine_can_be_named_and_old_ones_left(
     other: Path, app: App, tmp_path: Path, parts: Parts
 ):
     box = tmp_path / "box"

@@ -282,9 +282,7 @@ def test_vectors_come_with_the_next_recall_whoever_wrote(open_app: Opens):
     assert shown(recall(app, ("what is the pet's name",)))[0] == "Cat", "from another process, at once"
 
 
-def test_a_recall_makes_a_few_vectors_and_a_stopped_reindex_goes_on_where_it_was(
-    app: App, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_recall_makes_a_few_vectors_and_a_stopped_reindex_goes_on(app: App, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(upkeep, "_BATCH", 8)
     keep(app, *(note(f"Note {i}", body=f"Zeppelin {i} flies.") for i in range(100)))
     found = search(app, ("zeppelin 99",))
@@ -314,7 +312,7 @@ def test_a_recall_makes_a_few_vectors_and_a_stopped_reindex_goes_on_where_it_was
     assert upkeep.verify(app).clean
 
 
-def test_without_its_model_words_answer_and_wake_and_the_repair_is_named(
+def test_without_its_model_words_answer_and_the_repair_is_named(
     app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     folders.shipped_without_weights(tmp_path / "shipped", monkeypatch)

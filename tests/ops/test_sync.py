@@ -109,7 +109,7 @@ def keep(app: App, scope: Scope = Scope.PROJECT, **fields: Any) -> str:
 
 @both
 @pytest.mark.usefixtures("config")
-def test_nothing_is_written_unless_it_is_switched_on(
+def test_switched_off_nothing_is_written(
     open_app: Opens, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.delenv(SETTINGS[write])
@@ -209,7 +209,7 @@ def test_switching_the_setting_off_takes_it_away(
     assert not (open_app().home.root / "installed.json").exists()
 
 
-def test_uninstall_takes_all_of_it_away_in_every_project(
+def test_uninstall_removes_it_in_every_project(
     open_app: Opens, tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch
 ):  # fmt: skip
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
@@ -370,9 +370,7 @@ def test_nothing_is_written_through_a_link(app: App, lived_in: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("edits", [2, 100])
-def test_an_edit_that_comes_meanwhile_is_kept(
-    app: App, lived_in: Path, monkeypatch: pytest.MonkeyPatch, edits: int
-):  # fmt: skip
+def test_an_edit_that_comes_meanwhile_is_kept(app: App, lived_in: Path, monkeypatch: pytest.MonkeyPatch, edits: int):
     rules.add(app, "Use pnpm")
     index, look, to_come = lived_in / "MEMORY.md", swap.read_snapshot, [b"- more\n"] * edits
 
@@ -417,7 +415,7 @@ def test_an_index_that_cannot_be_understood_is_left_alone(app: App, lived_in: Pa
 
 
 @pytest.mark.parametrize(("obstacle", "said"), [("disk", "Read-only file system"), ("index", "not to be written")])
-def test_what_cannot_be_written_is_an_error(
+def test_a_failed_write_is_an_error(
     app: App, lived_in: Path, monkeypatch: pytest.MonkeyPatch, obstacle: str, said: str
 ):
     rules.add(app, "Use pnpm")

@@ -83,7 +83,7 @@ def test_a_turn_becomes_a_thread_that_names_its_subject(app: App, talk: Talk):
 
 
 @pytest.mark.parametrize("has_model", [True, False])
-def test_what_belongs_together_goes_on_and_what_does_not_is_opened(
+def test_a_turn_goes_on_with_its_thread_or_opens_one(
     app: App, talk: Talk, monkeypatch: pytest.MonkeyPatch, has_model: bool
 ):
     if not has_model:
@@ -282,9 +282,7 @@ def test_every_turn_is_in_exactly_one_thread_or_counted(
     ],
     cuts=[],
 )
-def test_taken_twice_is_taken_once_and_undoing_everything_leaves_nothing(
-    what: list[tuple[object, ...]], cuts: list[int]
-):
+def test_taken_twice_is_taken_once_and_undoing_all_leaves_nothing(what: list[tuple[object, ...]], cuts: list[int]):
     with tempfile.TemporaryDirectory() as folder:
         house = House(folder)
         told = acts("s-1", what)

@@ -91,9 +91,7 @@ def test_a_line_is_shown_as_text_whatever_it_says(app: App, stand_in: Desktop, t
     assert not list(Path.cwd().glob("?"))
 
 
-def test_one_that_hangs_is_ended_and_none_is_tried_for_a_while(
-    app: App, stand_in: Desktop, monkeypatch: pytest.MonkeyPatch
-):
+def test_one_that_hangs_is_ended_and_none_is_tried_soon(app: App, stand_in: Desktop, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(notices, "TOAST_TIMEOUT_S", 0.5)
     stand_in.does("exec /bin/sleep 600")
     notices.toast(app, "one")

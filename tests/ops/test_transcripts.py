@@ -123,7 +123,7 @@ def test_a_line_that_is_not_whole_yet_waits(app: App, transcript: Transcript, pa
 
 
 @pytest.mark.parametrize("keeps_session", [True, False], ids=["old session ids", "new session ids"])
-def test_what_a_fork_copied_is_known_and_tells_what_went_before(
+def test_what_a_fork_copied_is_known_and_what_led_to_it(
     app: App, transcript: Transcript, parts: Parts, keeps_session: bool
 ):
     transcript.line("user", "one")

@@ -78,9 +78,7 @@ def quote(words: str) -> str:
     return json.dumps({"rule": True, "quote": words, "type": "preference"})
 
 
-def test_an_unsure_prompt_is_asked_about_once_and_becomes_a_rule_in_the_persons_lane(
-    quoting: StandIn, app: App, transcript: Transcript
-):
+def test_an_unsure_prompt_is_asked_about_once_and_becomes_a_rule(quoting: StandIn, app: App, transcript: Transcript):
     transcript.line("user", "please run the tests")
     spoke(transcript, UNSURE)
     state = read_text(app.reader(app.scope), "questions") or ""
@@ -100,7 +98,7 @@ def test_an_unsure_prompt_is_asked_about_once_and_becomes_a_rule_in_the_persons_
 
 
 @pytest.mark.parametrize("answer", ["no", quote("nobody said this"), None])
-def test_an_answer_that_names_no_rule_changes_nothing(
+def test_an_answer_without_a_rule_changes_nothing(
     answer: str | None, quoting: StandIn, app: App, transcript: Transcript
 ):
     spoke(transcript, UNSURE)
@@ -134,9 +132,7 @@ def test_a_hook_asks_nobody(app: App, model: StandIn):
     assert model.calls == []
 
 
-def test_learnings_of_a_session_wait_in_the_inbox_in_the_lane_of_who_said_them(
-    app: App, model: StandIn, transcript: Transcript
-):
+def test_learnings_wait_in_the_inbox_in_the_lane_of_who_said_them(app: App, model: StandIn, transcript: Transcript):
     transcript.line("user", FACT)
     ends(transcript, EventName.SESSION_ENDED)
     run_model_jobs(app)
@@ -169,9 +165,7 @@ def reviewed(transcript: Transcript, model: StandIn, *proposals: dict[str, str])
     return transcript.app
 
 
-def test_turns_are_reviewed_once_in_one_question_however_often_their_end_is_announced(
-    app: App, transcript: Transcript, model: StandIn
-):
+def test_turns_are_reviewed_once_however_often_their_end_is_told(app: App, transcript: Transcript, model: StandIn):
     old = made(rules.add(app, "The queue is Kafka"))
     transcript.line("user", "the queue is Redis now, not Kafka")
     transcript.replied("Understood, I changed the configuration.")
@@ -191,9 +185,7 @@ def test_turns_are_reviewed_once_in_one_question_however_often_their_end_is_anno
     assert notices.waiting(app) == []
 
 
-def test_a_sentence_that_is_new_waits_in_the_inbox_in_the_lane_of_what_was_read(
-    app: App, transcript: Transcript, model: StandIn
-):
+def test_a_new_sentence_waits_in_the_inbox_in_the_lane_of_its_source(app: App, transcript: Transcript, model: StandIn):
     transcript.called("WebFetch", {"url": "https://x.example"}, "Redis is great")
     reviewed(transcript, model, {"type": "devops", "content": "The queue is Redis."})
     (new,) = waiting(app)
@@ -242,9 +234,7 @@ def test_what_a_person_edited_meanwhile_or_pinned_stays_as_it_is(
     assert ('why="changed meanwhile"' in log_of(app), "why=pinned" in log_of(app)) == (True, True)
 
 
-def test_nothing_is_asked_where_nothing_was_said_or_the_agent_wrote_memory_itself(
-    app: App, transcript: Transcript, model: StandIn
-):
+def test_nothing_is_asked_of_silence_or_where_the_agent_wrote_memory(app: App, transcript: Transcript, model: StandIn):
     transcript.ran("make", "ok")
     ends(transcript)
     spoke(transcript, "remember that", "recollect pin 'Redis'")
