@@ -65,7 +65,6 @@ def test_each_read_has_a_file_until_its_session_ends_or_a_day_has_passed(app: Ap
     for path, days in ((old, 1.1), (old.parent, 1.1), (new, 0.9), (new.parent, 0.9)):
         at = NOW.plus(days=-days).micros / 1_000_000
         os.utime(path, (at, at))
-
     talk.tell("SessionEnd", reason="other")
     assert [path.exists() for path in (*files, old, new)] == [False] * 3 + [True] * 2
     another("s-4").start()
@@ -111,9 +110,7 @@ def test_a_rule_that_names_the_command_is_told_before_it_runs_once_per_agent_and
     id = made(rules.add(app, "Use pnpm, never npm"))
     rules.add(app, "Comments are written in English")
     assert id in talk.start().context, "told at the start, and still worth a reminder"
-
     said = talk.call("Bash", command="cd web && npm install left-pad", call="toolu_77")
-
     assert f"- [agent] Use pnpm, never npm ({id})" in said.context
     assert "English" not in said.context
     assert said.decision == ""

@@ -164,12 +164,10 @@ def test_a_pause_is_told_in_a_clause_with_what_is_shown_and_never_alone(app: App
     pinned(app, "Invoices are sent on Mondays")
     talk.say("good morning")
     clock(app).at = NOW.plus(seconds=40 * 300)
-
     alone = talk.say("who wrote the bible?")
     clock(app).at = NOW.plus(seconds=80 * 300)
     after = talk.say("deploys through staging?")
     at_once = talk.say("when are invoices sent?")
-
     assert alone.raw == b""
     assert "Loaded 1 relevant memory (session interrupted: 3 hours since the last prompt):" in after.context
     assert "Loaded 1 relevant memory:" in at_once.context
@@ -213,11 +211,9 @@ def test_the_floor_is_a_setting_and_who_asks_gets_an_answer_below_it(app: App, t
 
 def test_another_passage_of_a_thread_may_still_come_and_shows_what_answers(app: App, talk: Talk):
     thread = two_turns(app)
-
     first = talk.say("why does the nightly build fail with an expired token?").context
     again = talk.say("why does the nightly build fail with an expired token?").context
     second = talk.say("which port does the billing sandbox listen on?").context
-
     assert "The clock in the container is an hour behind" in first
     assert "make nightly" not in first, "a command"
     assert "why does the nightly build fail?" not in first, "an earlier question"
@@ -235,7 +231,6 @@ def test_a_session_is_not_told_of_its_own_turns_until_it_has_lost_them(app: App,
     store = app.writer(Scope.PROJECT)
     for turn in store.messages(thread):
         session_ledger.record_own_turn(store, "s-1", turn_mark(thread, turn.id), now=NOW)
-
     assert talk.say(asked).raw == b""
     assert thread in another("s-2").say(asked).context
     talk.start("compact")
@@ -275,7 +270,6 @@ def test_how_much_a_prompt_brings_is_a_setting(app: App, talk: Talk, another: An
     set_to(app, "MEMORY_PROMPT_HITS", "7")
     set_to(app, "MEMORY_PROMPT_CHARS", "700")
     short = another("s-3").say("staging deploys").context
-
     assert [said.count("\n- thread") for said in (usual, one)] == [3, 1]
     assert 0 < len(short) <= 700 < len(usual) <= inject.PROMPT_CHARS
     assert usual[-1] == short[-1] == "]"

@@ -184,12 +184,10 @@ def test_two_at_the_same_moment_are_one():
 
 def test_an_agent_that_calls_in_two_ways_is_told_once_and_heard_once(app: App, talk: Talk):
     rules.add(app, "Write commit subjects in the imperative mood")
-
     started = [talk.tell("SessionStart", source="startup", environ=way) for way in WAYS]
     said = [talk.tell("UserPromptSubmit", prompt="no, we use pnpm here, not npm", environ=way) for way in WAYS]
     asked = "are commit subjects written in an imperative mood?"
     later = [talk.tell("UserPromptSubmit", prompt=asked, prompt_id="p9", environ=way) for way in WAYS]
-
     assert ["imperative mood" in one.context for one in started] == [True, False]
     assert [bool(one.raw) for one in said] == [True, False]
     assert [bool(one.raw) for one in later] == [False, False], "the rule was told at the start"
@@ -241,17 +239,13 @@ def test_a_virtual_file_is_answered_below_the_agents_own_folder_and_goes_with_th
     (own / "chats").mkdir(parents=True)
     talk = Talk(app, host="gemini")
     talk.transcript = str(own / "chats" / "session.jsonl")
-
     answer = talk.answer("BeforeTool", tool_name="read_file", tool_input={"file_path": ".ai/recall/staging port"})
-
     [file] = own.rglob("*.md")
     assert str(file) in answer.stdout.decode()
     assert "5544" in file.read_text(encoding="utf-8")
     if os.name == "posix":
         assert os.stat(file.parent).st_mode & 0o777 == 0o700
-
     talk.tell("SessionEnd", reason="exit")
-
     assert [path.name for path in own.iterdir()] == ["chats"]
 
 

@@ -168,9 +168,7 @@ def shared() -> Path:
 def test_the_users_notes_are_told_whole_and_first_and_again_after_compaction(app: App, talk: Talk):
     put(app.home.vault, "_always-load/style.md", "# Style\n\n" + "Short sentences. " * 50 + "The end.\n")
     put(app.home.vault, "other.md", "The zebra approves.\n")
-
     context = talk.start().context
-
     assert "Short sentences" not in talk.say("do we write short sentences?").context
     again = talk.start("compact")
     assert ("The end." in again.context, again.notice) == (True, "")
@@ -185,17 +183,14 @@ def test_a_repositorys_notes_wait_until_they_are_allowed(app: App, talk: Talk, s
     with pytest.raises(NotFound):
         session_start.allow(app)
     put(shared, "_always-load/house.md", "The giraffe approves.\n")
-
     first = talk.start()
     assert "giraffe" not in first.context
     assert "1 note of this repository would be always loaded" in first.notice
     assert "giraffe" not in first.notice
-
     session_start.allow(app)
     second = talk.start("clear")
     assert "- [repository] house" in second.context
     assert "would be always loaded" not in second.notice
-
     session_start.allow(app, off=True)
     assert "giraffe" not in talk.start("clear").context
 
@@ -220,11 +215,9 @@ def test_a_repositorys_note_that_nobody_allowed_comes_with_no_prompt_or_task(app
     put(shared, "_always-load/house.md", "The giraffe approves every release.\n")
     put(shared, "zebra.md", "The zebra approves every release on Friday.\n")
     talk.start()
-
     prompt = talk.say("who approves a release, the giraffe or the zebra?").context
     talk.call("Task", prompt="find out who approves a release, the giraffe", description="x", subagent_type="helper")
     task = talk.tell("SubagentStart", agent_id="a", agent_type="helper").context
-
     assert "zebra" in prompt
     assert "giraffe" not in prompt + task
     assert "waits to be allowed" in str(recall.why(app).recalls)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from mcp import MCPError
 from recollect.app.core import App
 from recollect.mcp import link, server
 from recollect.model.result import Scope
-from recollect.ops import install, memories, notes, steering
+from recollect.ops import install, notes, steering
 from recollect.wire import lockfile
 from recollect.wire.place import find_place
 from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, alive_in, soon
@@ -60,22 +59,6 @@ def test_what_is_pinned_comes_back_word_for_word(shared: House):
         found = talk.text("ai_recall", query="keys and dark mode")
         assert "### [ACTIVE] Preferences" in found
         assert f"Id: {id}" in found
-
-
-def test_a_long_memory_is_read_page_by_page(shared: House):
-    content = "".join(f"Line {n} of a long memory.\n" for n in range(1_500)).strip()
-    with talking() as talk:
-        id = talk.pin(content)
-
-        read, query = "", id
-        for _ in range(20):
-            page = talk.text("ai_recall", query=query)
-            read += page
-            if f"{id}+" not in page:
-                break
-            query = page.split('ai_recall("')[1].split('"')[0]
-
-        assert re.findall(r"^Line \d+ of a long memory\.$", read, re.MULTILINE) == content.split("\n")
 
 
 BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
@@ -326,15 +309,6 @@ def test_many_servers_share_one_daemon_and_each_serves_its_own_project(shared: H
         assert "turnips" in two.text("ai_recall", query="turnips").split("Matching")[1]
         assert "(0 found)" in three.text("ai_recall", query="turnips")
         assert len(shared.alive()) == 1
-
-
-def test_what_was_written_at_the_command_line_is_read_by_the_server(shared: House):
-    with talking() as talk:
-        talk.pin("First.")
-        app = App.open(Path.cwd())
-        memories.pin(app, "Second, by hand.")
-        app.close()
-        assert "Second, by hand." in talk.text("ai_recall", query="hand")
 
 
 linux = pytest.mark.skipif(not LINUX, reason="looks at processes in /proc")

@@ -92,13 +92,18 @@ def test_a_secret_in_a_rule_is_not_kept(app: App):
 
 def test_lines_are_answered_one_each_and_exactly_so(open_app: Opens):
     app = open_app(dry_run=True)
-    lines = ['{"id": 1, "prompt": "we use tabs here"}', "garbage", "[1]", '{"id": "x"}', '{"id": 2, "prompt": 3}',
+    said = "ok fix it. And we always use Decimal for money here, never float. don't touch auth.py in this PR"
+    lines = [json.dumps({"id": 1, "prompt": said}), "garbage", "[1]", '{"id": "x"}', '{"id": 2, "prompt": 3}',
              '{"id": NaN, "prompt": ""}', "[" * 100_000, '{"id": 3, "prompt": "\\ud800 hi"}']  # fmt: skip
     told = capture.capture(app, "\n".join(lines), jsonl=True)
     rows = [json.loads(line) for line in told.summary.split("\n")]
     assert len(rows) == len(lines)
     assert all(list(row) == ["id", "kind", "scope", "rule", "action", "reason", "rules"] for row in rows)
-    assert [row["kind"] for row in rows] == ["preference", *["none"] * 7]
+    assert [row["kind"] for row in rows[1:]] == ["none"] * 7
+    first, *_ = rows[0]["rules"]
+    assert list(first) == ["rule", "span", "kind", "scope", "action", "reason"]
+    assert (first["action"], first["span"]) == ("stored", "And we always use Decimal for money here, never float.")
+    assert all(one["span"] in said for one in rows[0]["rules"])
     assert all(row["reason"] for row in rows)
     assert in_force(app) == []
 
@@ -213,15 +218,3 @@ def test_an_unsure_opposite_waits_and_says_what_it_would_replace(app: App):
     rules.accept(app, card.memory.id)
     assert in_force(app) == ["Do not push until i say so."]
     assert kept(app, old.id).superseded_by == card.memory.id
-
-
-def test_each_prompt_is_answered_with_its_rules(open_app: Opens):
-    app = open_app(dry_run=True)
-    said = "ok fix it. And we always use Decimal for money here, never float. don't touch auth.py in this PR"
-    told = capture.capture(app, json.dumps({"id": 7, "prompt": said}), jsonl=True)
-    row = json.loads(told.summary)
-    assert row["action"] == "stored"
-    (first, *_) = row["rules"]
-    assert list(first) == ["rule", "span", "kind", "scope", "action", "reason"]
-    assert (first["action"], first["span"]) == ("stored", "And we always use Decimal for money here, never float.")
-    assert all(one["span"] in said for one in row["rules"])

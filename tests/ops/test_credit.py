@@ -161,7 +161,6 @@ def test_what_went_quiet_is_not_shown_unasked_but_found_when_asked_for(app: App,
         app, TimedQuestion(app, "deploys through staging", time.monotonic() + 60), seen=set(), limit=5
     )
     call = ToolCall(id="c", name="Bash", input={"command": "pytest tests"})
-
     assert mind.hits == ()
     assert mind.found is not None
     assert [(drop.id, drop.reason) for drop in mind.found.drops if drop.id == told.id] == [(told.id, "went quiet")]

@@ -66,9 +66,7 @@ def test_hooks_that_run_are_found_well(installed: App, tmp_path: Path, monkeypat
     script = f'[ -n "$BLOCK_HOOK_AGENTS" ] && echo blocked; cat >> "{said}"; echo >> "{said}"'
     program(installed.home.root / "bin", "hook", script)
     monkeypatch.setenv("BLOCK_HOOK_AGENTS", "1")  # a run is a run even where hooks are blocked
-
     found = checks(installed)
-
     assert found["hook runs"] == Check("hook runs", Mark.GOOD, "SessionStart ran and ended well")
     assert found["Claude Code (user)"].mark is Mark.GOOD
     assert (found["daemon"].mark, found["daemon"].repair) == (Mark.WARN, "recollect daemon start")
@@ -108,13 +106,11 @@ def test_settings_that_are_not_as_they_should_be_are_found(installed: App, setti
     settings.write_text(json.dumps({**told, "disableAllHooks": True}))
     off = checks(installed)["hooks"]
     assert (off.mark, off.repair) == (Mark.WARN, "remove disableAllHooks there")
-
     del told["hooks"]["SubagentStart"]
     settings.write_text(json.dumps(told))
     older = checks(installed)["Claude Code (user)"]
     assert (older.mark, older.repair) == (Mark.WARN, "recollect install --user")
     assert "another version" in older.detail
-
     settings.write_bytes(b"{\n,}")
     (broken,) = [check for check in agent_checks.checks(installed) if str(settings) in check.detail]
     assert (broken.mark, broken.repair.startswith(f"correct {settings}")) == (Mark.WARN, True)
@@ -222,7 +218,6 @@ def test_a_list_of_plugins_that_cannot_be_read_is_no_failure(app: App, tmp_path:
 def test_a_plugin_is_told_of_and_left_alone(app: App, tmp_path: Path):
     settings = plug(tmp_path)
     before = settings.read_bytes()
-
     told = install.install(app)
     assert f"The plugin {NAME} calls too; an event is answered once." in told.notes
     assert not any(NAME in note for note in install.install(app, agent=("pi",)).notes)
@@ -231,7 +226,6 @@ def test_a_plugin_is_told_of_and_left_alone(app: App, tmp_path: Path):
     assert settings.read_bytes() == before
     assert told.notes[-1] == f"The plugin {NAME} still calls Recollect: `claude plugin uninstall {NAME}` removes it."
     assert (app.home.root / "bin" / "hook").exists()
-
     settings.unlink()
     install.uninstall(app)
     assert not (app.home.root / "bin").exists()

@@ -123,12 +123,10 @@ def test_an_inbox_that_nobody_reads_is_not_filled_for_ever(app: App, transcript:
     talk(transcript)
     end(app, transcript)
     assert len(kept(app, LEARNING_TAG)) == lessons.MAX_WAITING
-
     app.clock = FixedClock(app.clock.now().plus(days=31))
     later = Transcript(app, tmp_path, "s-2")
     talk(later)
     end(app, later)
-
     standing = [one for one in kept(app, LEARNING_TAG) if one.status is Status.CANDIDATE]
     assert [one.body for one in standing] == [FACT]
 

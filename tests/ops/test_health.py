@@ -124,40 +124,28 @@ def test_verify_and_reindex_change_no_memory(app: App, open_app: Opens):
     assert upkeep.reindex(open_app()).facts["passages"] == {"project": 1}
 
 
-def write_conf(home: Path, text: str) -> None:
-    home.mkdir(mode=0o700, exist_ok=True)
-    (home / "agent.conf").write_text(text)
-
-
-def test_a_bad_value_is_reported_with_file_and_line_and_the_default_used(open_app: Opens):
+def test_every_value_says_where_it_comes_from_and_bad_ones_are_told(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
     home = Path.home() / ".recollect"
-    write_conf(home, "# mine\nMEMORY_BACKUPS_KEPT=plenty\nMEMORY_HALFLIFE_DAYS=3\n")
-    app = open_app()
-    told = config(app)
-    assert [p.split(": ")[0] for p in told.problems] == [f"{home}/agent.conf:2", f"{home}/agent.conf:3"]
-    assert "Using 5" in told.problems[0]
-    assert "did you mean MEMORY_HALF_LIFE_DAYS?" in told.problems[1]
-    assert {s["name"]: (s["value"], s["source"]) for s in told.settings}["MEMORY_BACKUPS_KEPT"] == ("5", "default")
-    assert status(app).settings_problems == 2
-    assert {c.name: c.mark for c in doctor(app).checks}["settings"] is Mark.WARN
-
-
-def test_every_value_says_where_it_comes_from(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
-    home = Path.home() / ".recollect"
-    write_conf(home, "MEMORY_BACKUPS_KEPT=7\n")
+    home.mkdir(mode=0o700)
+    (home / "agent.conf").write_text("MEMORY_BACKUPS_KEPT=7\nMEMORY_PROMPT_HITS=many\nMEMORY_HALFLIFE_DAYS=3\n")
     Path(".ai").mkdir()
     Path(".ai/agent.conf").write_text("MEMORY_MAX_BODY_CHARS=2000\nMEMORY_BACKUPS_KEPT=3\n")
     monkeypatch.setenv("MEMORY_LOG_MAX_MB", "1")
-
-    told = config(open_app())
-
+    app = open_app()
+    told = config(app)
     sources = {s["name"]: (s["value"], s["source"]) for s in told.settings if s["source"] != "default"}
     assert sources == {
         "MEMORY_BACKUPS_KEPT": ("7", f"{home}/agent.conf:1"),
         "MEMORY_MAX_BODY_CHARS": ("2000", f"{Path.cwd()}/.ai/agent.conf:1"),
         "MEMORY_LOG_MAX_MB": ("1", "environment"),
     }
-    assert "a project may not set this" in told.problems[0]
+    bad, unknown, refused = told.problems
+    assert (bad.startswith(f"{home}/agent.conf:2: "), "Using 3" in bad) == (True, True)
+    assert f"{home}/agent.conf:3: " in unknown
+    assert "did you mean MEMORY_HALF_LIFE_DAYS?" in unknown
+    assert "a project may not set this" in refused
+    assert status(app).settings_problems == 3
+    assert {c.name: c.mark for c in doctor(app).checks}["settings"] is Mark.WARN
 
 
 def test_a_body_has_a_limit_that_can_be_set(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
@@ -257,11 +245,9 @@ def test_a_model_that_cannot_be_used_is_said_by_status_and_doctor_and_recall(ope
     app = choosing(open_app, str(folders.save(tmp_path / "odd", model_type="t5")))
     (tmp_path / "odd" / "model.safetensors").unlink()
     id = pinned(app, "The deploy goes through staging")
-
     found = recall.recall(app, ("staging",)).found
     [check] = [check for check in health.doctor(app).checks if check.name == "model"]
     overview = health.status(app)
-
     assert [one.hit.memory.id for one in found.found] == [id]
     assert "'t5'" in found.how
     assert (check.mark, "'t5'" in check.detail, "pip install" in check.repair) == (Mark.WARN, True, False)

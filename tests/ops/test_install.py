@@ -161,7 +161,6 @@ def test_the_skill_comes_and_goes_and_one_that_was_edited_stays(app: App, settin
     assert len(path.read_text(encoding="utf-8")) < 1_300
     install.uninstall(app)
     assert not path.parent.parent.exists()
-
     install.install(app)
     path.write_text("Mine now.", encoding="utf-8")
     assert f"Left alone: {path} was edited by hand." in install.install(app).notes
@@ -258,10 +257,8 @@ def test_a_client_is_asked_for_its_version_first(app: App, settings: Path, progr
     old = program(programs, "claude", f"echo '{says}'")
     install.install(app)
     assert hooks(settings).keys() == (EVENTS | {"PostToolUse"}) - lacks
-
     old.unlink()
     install.install(app)
-
     assert hooks(settings).keys() == EVENTS
     assert hooks(settings)["Stop"][0] == {"hooks": [OTHER]}
     assert len(hooks(settings)["Stop"]) == 2
@@ -356,11 +353,9 @@ def test_files_come_back_byte_for_byte(app: App, open_app: Opens, host: str, lev
     told = install.install(open_app(dry_run=True), agent=(host,), **at(level))
     assert "  add  " in told.summary
     assert left(tmp_path) == before
-
     install.install(app, agent=(host,), **at(level))
     installed = left(tmp_path)
     install.install(app, agent=(host,), **at(level))
-
     assert left(tmp_path) == installed != before
     install.uninstall(app, **at(level))
     assert left(tmp_path) == before
@@ -472,7 +467,6 @@ def test_the_short_name_comes_and_goes_where_it_is_free(app: App, programs: Path
     program(programs, "recollect", 'echo "ran $1"')
     if taken == "before":
         program(programs, "ai", "echo theirs")
-
     told = install.install(app)
     assert ("`ai` now means `recollect`." in told.notes) == (taken != "before")
     if taken != "before":
@@ -482,7 +476,6 @@ def test_the_short_name_comes_and_goes_where_it_is_free(app: App, programs: Path
         (programs / "ai").unlink()
         program(programs, "ai", "echo theirs")
     install.uninstall(app)
-
     assert os.path.lexists(programs / "ai") == (taken != "never")
 
 
@@ -515,11 +508,9 @@ def test_what_a_daemon_left_goes_with_the_last_hooks(
     install.install(app, local=True)
     install.uninstall(app)
     assert os.path.exists(found.lock)
-
     with open(found.lock, "rb") as lock:
         if lives:
             fcntl.flock(lock, fcntl.LOCK_EX)
         install.uninstall(app, local=True)
-
     kept = map(os.path.exists, (found.lock, found.spawn_lock, found.daemon_file, found.runtime))
     assert set(kept) == {lives}

@@ -56,9 +56,7 @@ def test_undo_takes_back_what_the_line_told_of(app: App, talk: Talk, tmp_path: P
     transcript.event(EventName.TURN_ENDED)
     past_sessions.catch_up(app)
     assert memories.log(app).entries[0][1].op != "capture", "the turn has left something of its own since"
-
     memories.undo(app)
-
     assert in_force(app) == []
 
 

@@ -201,13 +201,11 @@ def test_a_long_transcript_comes_in_pieces_that_know_the_ones_before(
 def test_read_twice_is_read_once_and_what_was_added_since_is_read_on(app: App, open_app: Opens, parts: Parts):
     session = Past("s-1").said("one", "two")
     Past("agent-a1").line("user", "do it", agentId="a1", isSidechain=True)
-
     import_past(app)
     again = import_past(open_app())
     with session.path.open("a") as file:
         file.write('{"half')
     import_past(open_app())
-
     assert texts(parts) == ["one", "two", "do it"]
     assert [(part.agent, part.ended) for part in parts] == [("", True), ("a1", False)]
     assert again.summary.startswith("Nothing new in 2 transcripts of shop.")
@@ -394,9 +392,7 @@ def test_a_dry_run_counts_and_writes_nothing(open_app: Opens, parts: Parts):
     session = Past("s-1").said(PNPM, "is it done?").ran("env", f"TOKEN={SECRET}")
     session.fork("s-2").said("thanks")
     before = _tree(Path.home())
-
     answer = import_past(open_app(dry_run=True))
-
     facts = one_project(answer)
     assert (_tree(Path.home()), parts) == (before, [])
     assert (facts["sessions"], facts["copies"]) == (2, 3)
@@ -452,9 +448,7 @@ def test_only_sessions_of_this_project_are_read(other: Path, project: Path, app:
     Past("s-4", cwd=other, folder=ours.path.parent).said("theirs")
     for number, cwd in enumerate(("\ud800", "a\0b", "relative", 7, "")):
         Past(f"s-1{number}").line("user", "of no folder", cwd=cwd)
-
     answer = import_past(app)
-
     assert texts(parts) == ["ours", "ours too"]
     assert answer.facts["left_out"] == {"of other projects": 7}
 
@@ -537,9 +531,7 @@ def worked(session: Past) -> Past:
 def test_an_import_leaves_the_vectors_for_later_and_says_so(project: Path, app: App, open_app: Opens):
     worked(Past("s-1"))
     worked(Past("s-2", SPRING.plus(days=1)))
-
     answer = import_past(app)
-
     later = open_app(project)
     store = later.writer(Scope.PROJECT)
     assert store.counts().vectors_by_model == {}

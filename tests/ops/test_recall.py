@@ -137,9 +137,7 @@ def test_one_id_that_sleeps_in_both_stores_keeps_its_scope_and_wakes_in_each(app
     theirs = replace(ours, title="Zeppelin everywhere", body="Every zeppelin of the world flies on helium.")
     keep(app, ours)
     keep(app, theirs, scope=Scope.USER)
-
     found = recall(app, ("the zeppelin flies on helium",)).found.found
-
     expected = {("Zeppelin here", Scope.PROJECT, True), ("Zeppelin everywhere", Scope.USER, True)}
     assert {(one.hit.memory.title, one.scope, one.reactivated) for one in found} == expected
     for title, scope, _ in expected:
@@ -209,9 +207,7 @@ def asleep(app: App) -> str:
 def test_a_sleeping_thread_that_comes_near_wakes_once_and_that_can_be_undone(app: App, asleep: str, by_id: bool):
     before = states(app)
     question = (asleep if by_id else NEAR,)
-
     answer, again = recall(app, question), recall(app, question)
-
     assert "### [ACTIVE] Google sign-in" in text(answer)
     assert "-> Reactivated by this recall" in text(answer)
     assert [as_object(told)["hits"][0]["_reactivated"] for told in (answer, again)] == [True, False]

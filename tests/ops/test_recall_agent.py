@@ -61,9 +61,7 @@ def offered(model: StandIn) -> list[str]:
 
 def test_two_passes_pointers_first_then_whole_memories(app: App, model: StandIn):
     model.answers(f"memory/deploy.md\n{PNPM.id}", "deploy.md")
-
     found = asked(app)
-
     assert ids(found) == [DEPLOY.id]
     assert dropped(found) == {PNPM.id: "dropped by pass 2"}
     first, second = model.texts
@@ -168,9 +166,7 @@ def test_by_hand_names_are_printed_one_per_line_where_it_is_switched_on(
     app: App, model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
 ):
     model.answers(f"memory/deploy.md\n{PNPM.id}", f"{PNPM.id}\nmemory/deploy.md", PNPM.id)
-
     told = recall_agent.recall_agent(app, PROMPT)
-
     assert told.summary == f"{PNPM.id}\nmemory/deploy.md"
     assert told.facts["names"] == [PNPM.id, "memory/deploy.md"]
     monkeypatch.setenv("MEMORY_RECALL_SCHEME", "single")

@@ -140,12 +140,10 @@ def test_what_is_written_follows_the_rules_in_force(app: App, write: Write, memo
     keep(app, body="Put away", status=Status.ARCHIVED)
     write(app)
     assert written(write, memory) == ["Use npm", "Use spaces"]
-
     memories.archive(app, (gone,))
     memories.edit(app, changed, body="Use tabs")
     write(app)
     assert written(write, memory) == ["Use tabs"]
-
     forget.erase(app, (changed,))
     assert written(write, memory) == []
     assert holding(Path.cwd(), "Use tabs") == holding(Path.home() / ".claude", "Use tabs") == []
@@ -201,10 +199,8 @@ def test_switching_the_setting_off_takes_it_away(
         monkeypatch.delenv(setting)
     sync.work(open_app(), Memo())
     assert written(write, lived_in) == ["Use pnpm"]
-
     monkeypatch.setenv(SETTINGS[write], "off")
     sync.work(open_app(), Memo())
-
     assert (files(lived_in), sorted(Path.cwd().rglob("*"))) == before
     assert not (open_app().home.root / "installed.json").exists()
 
@@ -220,9 +216,7 @@ def test_uninstall_removes_it_in_every_project(
         sync.sync(open_app(tmp_path / name))
         sync.skills(open_app(tmp_path / name))
     assert len(list(config.rglob("recollect-*.md"))) == 2
-
     told = install.uninstall(open_app())
-
     assert list(config.rglob("*")) == []
     assert not any((tmp_path / name / ".claude").exists() for name in ("one", "two"))
     assert sum("Rules sync" in note for note in told.notes) == sum("Skills" in note for note in told.notes) == 2
@@ -240,7 +234,6 @@ def test_status_and_doctor_say_how_it_stands(open_app: Opens, lived_in: Path, mo
     assert health.status(open_app()).mirrors["rules sync"] == f"on, last written {NOW.iso()}"
     checks = [check for check in health.doctor(open_app()).checks if check.name == "rules sync"]
     assert [(check.mark, check.detail) for check in checks] == [(Mark.GOOD, f"on, last written {NOW.iso()}")]
-
     sync.sync(open_app(), off=True)
     assert health.status(open_app()).mirrors["rules sync"] == "on, but taken away here"
 
@@ -300,9 +293,7 @@ def test_a_full_index_is_never_pushed_over_its_limits(app: App, lived_in: Path, 
     path.write_bytes(own)
     for number in range(30):
         rules.add(app, f"Rule number {number}")
-
     told = sync.sync(app)
-
     index = path.read_bytes()
     assert index.startswith(own)
     assert index == own or (len(index) <= 25_000 and index.count(b"\n") < 200)
@@ -336,14 +327,6 @@ def test_a_file_that_a_person_edited_is_his(app: App, lived_in: Path, write: Wri
     assert (lived_in / "MEMORY.md").read_bytes() == OWN
 
 
-def linked(write: Write, what: str, memory: Path) -> Path:
-    skills = Path.cwd() / ".claude"
-    return {
-        "index": memory / "MEMORY.md", "memory": memory, "file": next(memory.glob("recollect-*"), memory),
-        "config": skills, "skills": skills / "skills", "skill": folder("preferences"),
-    }[what]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("write", "what"),
     [(sync.sync, "index"), (sync.sync, "memory"), (sync.sync, "file"), (sync.skills, "config"), (sync.skills, "skills"),
@@ -353,7 +336,11 @@ def test_nothing_is_written_through_a_link(app: App, lived_in: Path, tmp_path: P
     id = made(rules.add(app, "Use pnpm"))
     if what not in ("index", "memory"):
         write(app)
-    path, theirs = linked(write, what, lived_in), tmp_path / "theirs"
+    skills, theirs = Path.cwd() / ".claude", tmp_path / "theirs"
+    path = {
+        "index": lived_in / "MEMORY.md", "memory": lived_in, "file": next(lived_in.glob("recollect-*"), lived_in),
+        "config": skills, "skills": skills / "skills", "skill": folder("preferences"),
+    }[what]  # fmt: skip
     path.rename(theirs)
     path.symlink_to(theirs)
     before = files(theirs) if theirs.is_dir() else {"": theirs.read_bytes()}
@@ -510,25 +497,11 @@ def test_a_skill_is_made_again_only_when_its_rules_changed(app: App):
     assert not folder("preferences").exists()
 
 
-@pytest.fixture
-def home() -> Home:
-    found = Home(Path(os.environ["RECOLLECT_HOME"]))
-    found.prepare()
-    (Path.home() / ".claude").mkdir()
-    return found
+class Job:
+    """The daemon's job, due whenever it is asked to look."""
 
-
-@pytest.fixture
-def apps(home: Home) -> Iterator[Apps]:
-    found = Apps(home, Path.home(), SystemClock(), Model())
-    yield found
-    found.close()
-
-
-class Watch:
-    """The job, due whenever it is asked to look."""
-
-    def __init__(self, apps: Apps) -> None:
+    def __init__(self, home: Home, apps: Apps) -> None:
+        self.home, self.apps = home, apps
         self._task = Task(job_table.job("rule-copies"), apps)
 
     def look(self) -> None:
@@ -536,19 +509,28 @@ class Watch:
         while self._task.step():
             pass
 
+    def switch(self, *lines: str) -> None:
+        self.home.conf.write_text("\n".join(lines) + "\n")
+
+    def add(self, words: str) -> None:
+        """A rule, which the job then looks at."""
+        with self.apps.app(str(Path.cwd()), "", {}) as app:
+            rules.add(app, words)
+        self.look()
+
+    @property
+    def log(self) -> str:
+        return (self.home.logs / "recollect.log").read_text()
+
 
 @pytest.fixture
-def watch(apps: Apps) -> Watch:
-    return Watch(apps)
-
-
-def switch(home: Home, *lines: str) -> None:
-    home.conf.write_text("\n".join(lines) + "\n")
-
-
-def add(apps: Apps, words: str) -> None:
-    with apps.app(str(Path.cwd()), "", {}) as app:
-        rules.add(app, words)
+def job() -> Iterator[Job]:
+    home = Home(Path(os.environ["RECOLLECT_HOME"]))
+    home.prepare()
+    (Path.home() / ".claude").mkdir()
+    apps = Apps(home, Path.home(), SystemClock(), Model())
+    yield Job(home, apps)
+    apps.close()
 
 
 def indexed() -> set[str]:
@@ -557,54 +539,46 @@ def indexed() -> set[str]:
     return {line.partition(" — ")[2] for path in found for line in path.read_text().splitlines() if "](" in line}
 
 
-def test_a_rule_is_written_once_it_is_known_and_goes_with_the_setting(apps: Apps, home: Home, watch: Watch):
-    switch(home, "MEMORY_RULES_SYNC=on", "MEMORY_SKILLS=on")
-    add(apps, "Use pnpm")
-    watch.look()
+def test_a_rule_is_written_once_it_is_known_and_goes_with_the_setting(job: Job):
+    job.switch("MEMORY_RULES_SYNC=on", "MEMORY_SKILLS=on")
+    job.add("Use pnpm")
     assert indexed() == {"Use pnpm"}
     assert (Path.cwd() / ".claude/skills/auto-preferences/SKILL.md").is_file()
-
-    add(apps, "Answer briefly")
-    watch.look()
+    job.add("Answer briefly")
     assert indexed() == {"Use pnpm", "Answer briefly"}
-
-    switch(home, "MEMORY_RULES_SYNC=off")
-    watch.look()
+    job.switch("MEMORY_RULES_SYNC=off")
+    job.look()
     assert list((Path.home() / ".claude").iterdir()) == []
     assert not (Path.cwd() / ".claude").exists()
 
 
 @pytest.mark.parametrize("is_on", [True, False])
 def test_where_nothing_changed_or_all_is_off_nothing_is_looked_for(
-    apps: Apps, home: Home, watch: Watch, monkeypatch: pytest.MonkeyPatch, is_on: bool
+    job: Job, monkeypatch: pytest.MonkeyPatch, is_on: bool
 ):
-    add(apps, "Use pnpm")
     if is_on:
-        switch(home, "MEMORY_RULES_SYNC=on")
-        watch.look()
+        job.switch("MEMORY_RULES_SYNC=on")
+    job.add("Use pnpm")
     monkeypatch.setattr(sync, "_folders", None)  # would fail if it were called
-    watch.look()
-    assert "failed" not in (home.logs / "recollect.log").read_text()
+    job.look()
+    assert "failed" not in job.log
 
 
-def test_what_the_agent_writes_into_its_index_is_taken_into_account(apps: Apps, home: Home, watch: Watch):
-    switch(home, "MEMORY_RULES_SYNC=on")
-    add(apps, "Use pnpm")
-    watch.look()
+def test_what_the_agent_writes_into_its_index_is_taken_into_account(job: Job):
+    job.switch("MEMORY_RULES_SYNC=on")
+    job.add("Use pnpm")
     [index] = (Path.home() / ".claude").rglob("MEMORY.md")
     index.write_text(index.read_text() + "- more\n" * 220)
-    watch.look()
+    job.look()
     assert indexed() == set(), "there is no room left beside the agent's own lines"
     assert index.read_text() == "- more\n" * 220
 
 
-def test_one_that_cannot_be_written_is_logged_and_the_other_goes_on(apps: Apps, home: Home, watch: Watch):
-    switch(home, "MEMORY_RULES_SYNC=on", "MEMORY_SKILLS=on")
-    add(apps, "Use pnpm")
-    watch.look()
+def test_one_that_cannot_be_written_is_logged_and_the_other_goes_on(job: Job):
+    job.switch("MEMORY_RULES_SYNC=on", "MEMORY_SKILLS=on")
+    job.add("Use pnpm")
     [index] = (Path.home() / ".claude").rglob("MEMORY.md")
     index.chmod(0o400)
-    add(apps, "Answer briefly")
-    watch.look()
-    assert "rule-copies-failed" in (home.logs / "recollect.log").read_text()
+    job.add("Answer briefly")
+    assert "rule-copies-failed" in job.log
     assert "Answer briefly" in (Path.cwd() / ".claude/skills/auto-preferences/SKILL.md").read_text()

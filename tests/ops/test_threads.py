@@ -94,9 +94,7 @@ def test_a_turn_goes_on_with_its_thread_or_opens_one(
         "unrelated: product search misses t-shirt when people type tshirt", "services/search/analyzer.json",
         said="The analyzer catenates words now, so tshirt finds every t-shirt.",
     )  # fmt: skip
-
     threads = kept(app)
-
     assert [one.title for one in threads] == [first.title, "Product search misses t-shirt when people type tshirt"]
     assert threads[0].activations == 2
     assert len(contents(app, first.id)) == 2
@@ -165,12 +163,10 @@ def test_threads_that_share_files_are_bridged(app: App, talk: Talk, tmp_path: Pa
         anchors=(Anchor("billing/invoice.py"),),
     )  # fmt: skip
     app.commit(Scope.PROJECT, "test", lambda _: Plan((Create(old),)), lambda _: "")
-
     talk.turn(
         "Emails bounce when a customer has an umlaut in the address", "billing/invoice.py",
         said="Addresses are encoded as the mail standard wants it.",
     )  # fmt: skip
-
     new = next(one for one in kept(app) if one.id != old.id)
     (bridge,) = app.reader(app.scope).bridges(new.id)
     assert (bridge.source, bridge.target, bridge.type) == (new.id, old.id, BridgeType.EXTENDS)
@@ -288,11 +284,8 @@ def test_taken_twice_is_taken_once_and_undoing_all_leaves_nothing(what: list[tup
         told = acts("s-1", what)
         house.live("s-1", told, cuts)
         once = house.everything()
-
         house.look("s-1", told, 0, ended=True)
-
         assert house.everything() == once
-
         for entry in house.app.reader(house.app.scope).log(limit=1_000):
             memories.undo(house.app, entry.change)
         assert house.everything() == []

@@ -49,9 +49,7 @@ def test_a_call_and_its_result_are_one_act_without_secrets(app: App, transcript:
     transcript.ran("pytest -q", "Exit code 1\n1 failed", failed=True)
     transcript.ran(f"curl -H 'Authorization: Bearer {secret}'", f"token: {secret}")
     transcript.event(EventName.TURN_ENDED)
-
     catch_up(app)
-
     assert secret not in repr(parts)
     said, ran, _ = told(parts)
     assert (said.speaker, said.text) == (Speaker.PERSON, "please test")
@@ -70,7 +68,6 @@ def test_nothing_is_taken_in_twice_and_what_went_before_is_known(app: App, trans
     say(transcript, "three", event=EventName.SESSION_ENDED)
     transcripts.read_some(app, transcripts.ReadingState())  # another process, which remembers nothing
     catch_up(app)
-
     assert texts(parts) == ["one", "two", "three"]
     assert [act.text for act in parts[-1].acts] == ["one", "two", "three"]
     assert [part.ended for part in parts] == [False, False, True]
@@ -115,10 +112,8 @@ def test_a_line_that_is_not_whole_yet_waits(app: App, transcript: Transcript, pa
     for _ in range(2):
         held.compared_s = -transcripts.COMPARE_S
         assert not transcripts.read_some(app, held), "it is not looked at for ever"
-
     transcript.path.write_bytes(whole + rest)
     read_all(app, held)
-
     assert texts(parts) == ["one", "two"]
 
 
@@ -136,9 +131,7 @@ def test_what_a_fork_copied_is_known_and_what_led_to_it(
     fork.number = transcript.number
     fork.line("user", "two")
     fork.event(EventName.TURN_ENDED)
-
     catch_up(app)
-
     assert texts(parts) == ["one", "ok", "two"]
     assert [act.text for act in parts[-1].acts] == ["one", "ok", "two"]
 
