@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recollect.redact.plausibility import entropy
-from recollect.redact.secret_table import compiled
+from recollect.redact.secret_table import compiled, entropy
 
 
 @dataclass(frozen=True, slots=True)

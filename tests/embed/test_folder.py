@@ -14,7 +14,7 @@ import pytest
 
 from recollect.base.errors import ModelError, ModelUnfit
 from recollect.embed.embedder import CROWDED_ABOVE, EVERYDAY, Embedder, load, mean_similarity
-from recollect.embed.folder import MAX_BYTES, Prompts
+from recollect.embed.folder import MAX_BYTES
 from tests.embed import folders
 
 SAID = "The deploy goes through staging"
@@ -112,7 +112,7 @@ class Crowding:
 def test_a_model_that_crowds_all_texts_together_is_spread(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("recollect.embed.embedder.CROWDED_ABOVE", CROWDED_ABOVE)
 
-    spread = Embedder("crowding:1", Crowding(), Prompts())
+    spread = Embedder("crowding:1", Crowding())
 
     assert spread.id == "crowding:1:even"
     assert abs(mean_similarity(spread.embed(["one", "another", "a third", "the fourth", "number five"]))) < 0.2

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.embed.embedder import SHIPPED_FOLDER
-from recollect.embed.folder import Folder, Tensors
-from recollect.embed.wordpiece import Tokenizer
+from recollect.embed.folder import Folder, Tensors, Tokenizer
 from tests.embed.texts import TEXTS, askable
 
 GOLDEN = json.loads((Path(__file__).parent / "golden_tokens.json").read_text(encoding="ascii"))
@@ -44,7 +43,7 @@ def test_the_golden_file_holds_every_text():
 
 @pytest.mark.parametrize("cut_chars", [1, 7, 100, 2_048])
 def test_tokens_are_those_of_the_reference_wherever_the_text_is_cut(monkeypatch: pytest.MonkeyPatch, cut_chars: int):
-    monkeypatch.setattr("recollect.embed.wordpiece._FIRST_CUT_CHARS", cut_chars)
+    monkeypatch.setattr("recollect.embed.folder._FIRST_CUT_CHARS", cut_chars)
 
     assert [tokenizer().encode(each["text"], 256) for each in GOLDEN] == [each["tokens"] for each in GOLDEN]
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.redact.spellings import decode_base64, undo_escapes
+from recollect.redact.redactor import decode_base64, undo_escapes
 from tests.redact.samples import REDACTOR, SAMPLES, TEMPLATES, draw
 
 AROUND = "the log says\n{}\nand more\n"

@@ -24,12 +24,9 @@ _PREFIXES = ("", "bert.", "model.", "0.auto_model.")
 _WORDS = "embeddings.word_embeddings.weight"
 # How others call the parts of a layer.
 _NAMES = {
-    "gather": "attention.output.dense",
-    "gather.norm": "attention.output.LayerNorm",
-    "widen": "intermediate.dense",
-    "narrow": "output.dense",
-    "narrow.norm": "output.LayerNorm",
-}
+    "gather": "attention.output.dense", "gather.norm": "attention.output.LayerNorm", "widen": "intermediate.dense",
+    "narrow": "output.dense", "narrow.norm": "output.LayerNorm",
+}  # fmt: skip
 
 
 class Norm:
@@ -70,41 +67,37 @@ def gelu(rows: Floats) -> Floats:
     return out
 
 
-@dataclass(frozen=True, slots=True)
 class Layer:
-    heads: int
-    attend: Linear
-    """Query (already divided by the root of its size), key and value at once."""
-    gather: Linear
-    gather_norm: Norm
-    widen: Linear
-    narrow: Linear
-    narrow_norm: Norm
+    def __init__(self, parts: _FloatParts | _Int8Parts, heads: int, number: int) -> None:
+        """`attend`: query (already divided by the root of its size), key and value at once."""
+        self._heads = heads
+        names = ("attend", "gather", "widen", "narrow")
+        self._attend, self._gather, self._widen, self._narrow = (parts.linear(number, name) for name in names)
+        self._gather_norm, self._narrow_norm = (parts.norm(number, name) for name in ("gather.norm", "narrow.norm"))
 
     def __call__(self, rows: Floats, lengths: Sequence[int]) -> Floats:
-        attended = self.gather(_attention(self.attend(rows), lengths, self.heads))
+        attended = self._gather(self._attention(self._attend(rows), lengths))
         attended += rows
-        rows = self.gather_norm(attended)
-        fed = self.narrow(gelu(self.widen(rows)))
+        rows = self._gather_norm(attended)
+        fed = self._narrow(gelu(self._widen(rows)))
         fed += rows
-        return self.narrow_norm(fed)
+        return self._narrow_norm(fed)
 
-
-def _attention(attended: Floats, lengths: Sequence[int], heads: int) -> Floats:
-    dim = attended.shape[1] // 3
-    out = np.empty((len(attended), dim), np.float32)
-    start = 0
-    for length in lengths:
-        text = slice(start, start + length)
-        # Each: head, token, dimension.
-        query, key, value = attended[text].reshape(length, 3, heads, dim // heads).transpose(1, 2, 0, 3)
-        scores: Floats = query @ key.swapaxes(1, 2)
-        scores -= scores.max(2, keepdims=True)
-        np.exp(scores, out=scores)
-        seen = np.matmul(scores, value, out=out[text].reshape(length, heads, dim // heads).transpose(1, 0, 2))
-        seen /= np.einsum("hij->hi", scores)[:, :, None]
-        start += length
-    return out
+    def _attention(self, attended: Floats, lengths: Sequence[int]) -> Floats:
+        dim, heads = attended.shape[1] // 3, self._heads
+        out = np.empty((len(attended), dim), np.float32)
+        start = 0
+        for length in lengths:
+            text = slice(start, start + length)
+            # Each: head, token, dimension.
+            query, key, value = attended[text].reshape(length, 3, heads, dim // heads).transpose(1, 2, 0, 3)
+            scores: Floats = query @ key.swapaxes(1, 2)
+            scores -= scores.max(2, keepdims=True)
+            np.exp(scores, out=scores)
+            seen = np.matmul(scores, value, out=out[text].reshape(length, heads, dim // heads).transpose(1, 0, 2))
+            seen /= np.einsum("hij->hi", scores)[:, :, None]
+            start += length
+        return out
 
 
 class Bert:
@@ -132,7 +125,7 @@ class Bert:
             self._words, self._scales = parts.words()
             self._positions = parts.positions()[: self._max_tokens]
             self._norm = parts.norm(None, "norm")
-            self._layers = [_layer(parts, heads, number) for number in range(config["num_hidden_layers"])]
+            self._layers = [Layer(parts, heads, number) for number in range(config["num_hidden_layers"])]
         except Unreadable as problem:
             raise folder.unfit(f"{WEIGHTS}: {problem}") from None
         except MemoryError:
@@ -168,19 +161,12 @@ class Bert:
         return pooled
 
 
-def _layer(parts: _FloatParts | _Int8Parts, heads: int, number: int) -> Layer:
-    attend, gather, widen, narrow = (parts.linear(number, part) for part in ("attend", "gather", "widen", "narrow"))
-    gather_norm, narrow_norm = (parts.norm(number, part) for part in ("gather.norm", "narrow.norm"))
-    return Layer(heads, attend, gather, gather_norm, widen, narrow, narrow_norm)
-
-
-# The parts of the model, by how its numbers are saved
+# The parts of the model, by how its numbers are saved.
 
 
 class _FloatParts:
     def __init__(self, tensors: Tensors, config: dict[str, Any]) -> None:
-        self._tensors, self._config = tensors, config
-        self._dim = config["hidden_size"]
+        self._tensors, self._config, self._dim = tensors, config, config["hidden_size"]
         self._prefix = next((prefix for prefix in _PREFIXES if prefix + _WORDS in tensors), "")
 
     def words(self) -> tuple[NDArray[Any], Floats | None]:

@@ -17,7 +17,7 @@ import numpy as np
 from recollect.base.errors import BadInput, ModelUnfit
 from recollect.base.shipped import load_table
 from recollect.embed.bert import Bert
-from recollect.embed.folder import Floats, Folder, Prompts
+from recollect.embed.folder import Floats, Folder
 
 SHIPPED_FOLDER = Path(__file__).with_name("shipped_model")
 _CHOICES = "Name `shipped`, the full path of a model's folder, or http://127.0.0.1:PORT/v1#MODEL."
@@ -39,9 +39,9 @@ class Source(Protocol):
 class Embedder:
     """Vectors are of length one, to be compared by their dot product."""
 
-    def __init__(self, id: str, source: Source, prompts: Prompts, *, is_spread: bool = False) -> None:
-        """`is_spread`: unrelated texts are known to be far apart."""
-        self._source, self._prompts = source, prompts
+    def __init__(self, id: str, source: Source, before: tuple[str, str] = ("", ""), *, is_spread: bool = False) -> None:
+        """`before`: what a question and a passage begin with. `is_spread`: unrelated texts are far apart anyway."""
+        self._source, (self._question, self._passage) = source, before
         self._middle: Floats | None = None
         self.id = id  # stored with every vector; vectors with different ids are never compared
         if not is_spread:
@@ -53,19 +53,17 @@ class Embedder:
 
     def embed(self, texts: Sequence[str], most_tokens: int | None = None) -> Floats:
         """Passages; together they take less time than one by one."""
-        return self._finish(self._source.vectors([self._prompts.passage + text for text in texts], most_tokens))
+        return self._finish(self._source.vectors([self._passage + text for text in texts], most_tokens))
 
     def embed_one(self, text: str, most_tokens: int | None = None) -> Floats:
         """A question. With `most_tokens` it takes less time: a long text's beginning and end alone are read."""
-        vector: Floats = self._finish(self._source.vectors([self._prompts.question + text], most_tokens))[0]
+        vector: Floats = self._finish(self._source.vectors([self._question + text], most_tokens))[0]
         return vector
 
     def _finish(self, vectors: Floats) -> Floats:
         if not np.isfinite(vectors).all():
-            raise ModelUnfit(
-                "The embedding model gave a vector that is not made of finite numbers.",
-                hint="`shipped` is always there.",
-            )
+            message = "The embedding model gave a vector that is not made of finite numbers."
+            raise ModelUnfit(message, hint="`shipped` is always there.")
         vectors = _to_length_one(vectors)
         return vectors if self._middle is None else _to_length_one(vectors - self._middle)
 
@@ -76,19 +74,18 @@ def load(setting: str = "shipped", key_file: Path | None = None) -> Embedder:
         from recollect.embed.vector_server import Endpoint
 
         endpoint = Endpoint(setting, key_file)
-        return Embedder(endpoint.id, endpoint, Prompts())
+        return Embedder(endpoint.id, endpoint)
     shipped = Folder(SHIPPED_FOLDER, is_shipped=True)
     weights = shipped.weights()
     characters = weights.text("characters")  # what becomes of each: the same for every model
     if setting == "shipped":
-        return Embedder(shipped.id, Bert(shipped, characters, weights), Prompts(), is_spread=True)
+        return Embedder(shipped.id, Bert(shipped, characters, weights), is_spread=True)
     del weights  # 24 MB that the other model need not be loaded beside
     path = os.path.expanduser(setting)
     if not os.path.isabs(path):
         raise BadInput(f"{setting!r} is not a valid MEMORY_EMBEDDING_MODEL.", hint=_CHOICES)
     folder = Folder(Path(path))
-    model = Bert(folder, characters)
-    prompts = folder.prompts()  # before the id, which is a hash of everything that was read
+    model, prompts = Bert(folder, characters), folder.prompts()  # before the id: a hash of everything that was read
     return Embedder(folder.id, model, prompts)
 
 

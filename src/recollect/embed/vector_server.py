@@ -27,10 +27,7 @@ QUESTION_S = 10.0
 BATCH_S = 20.0  # other work waits this long for a server that hangs
 LEFT_ALONE_S = 20.0
 _BATCH_TEXTS = 8
-_TEXT_CHARS = 8_000  # longer than any passage
-_CHARS_PER_TOKEN = 4
 _MAX_ANSWER_BYTES = 64_000_000
-_MAX_DIM = 8_192
 _HINT = "It is tried again automatically. Is it running, and is the address right?"
 
 
@@ -61,8 +58,10 @@ class Endpoint:
         return f"{clip(self._name, 60)}@endpoint:{digest[:12]}"
 
     def vectors(self, texts: Sequence[str], most_tokens: int | None) -> Floats:
-        most_chars = _TEXT_CHARS if most_tokens is None else most_tokens * _CHARS_PER_TOKEN
-        sent = [_both_ends(text, most_chars).encode("utf-8", "replace").decode() for text in texts]
+        most_chars = 8_000 if most_tokens is None else most_tokens * 4  # longer than any passage; of a few letters each
+        end = most_chars // 3
+        cut = [text if len(text) <= most_chars else f"{text[: most_chars - end]}\n{text[-end:]}" for text in texts]
+        sent = [text.encode("utf-8", "replace").decode() for text in cut]
         timeout_s = BATCH_S if len(texts) > 1 else QUESTION_S if most_tokens is None else HURRIED_S
         batches = [sent[start : start + _BATCH_TEXTS] for start in range(0, len(sent), _BATCH_TEXTS)]
         made = [self._ask(batch, timeout_s) for batch in batches]
@@ -81,9 +80,8 @@ class Endpoint:
             raise EndpointFailed(message, hint=_HINT) from None
 
     def _post(self, texts: list[str], timeout_s: float) -> bytes:
-        path = self._url.path.rstrip("/").removesuffix("/embeddings") or "/v1"
+        url = f"{self._where}{self._url.path.rstrip('/').removesuffix('/embeddings') or '/v1'}/embeddings"
         body = {"model": self._name, "input": texts, "encoding_format": "float"}
-        url = f"{self._where}{path}/embeddings"
         reply = post_json(url, body, self._headers, timeout_s=timeout_s, max_bytes=_MAX_ANSWER_BYTES)
         if reply.status != http.client.OK:
             why = " (is the key in embedding.key the right one?)" if reply.status in (401, 403) else ""
@@ -98,15 +96,8 @@ def _parse_address(setting: str) -> SplitResult:
             return url
     except ValueError:
         pass
-    raise BadInput(
-        f"MEMORY_EMBEDDING_MODEL cannot be {clip(setting, 100)!r}.",
-        hint="Write an endpoint as http://127.0.0.1:11434/v1#model, and never put a key into it.",
-    )
-
-
-def _both_ends(text: str, most_chars: int) -> str:
-    end = most_chars // 3
-    return text if len(text) <= most_chars else f"{text[: most_chars - end]}\n{text[-end:]}"
+    hint = "Write an endpoint as http://127.0.0.1:11434/v1#model, and never put a key into it."
+    raise BadInput(f"MEMORY_EMBEDDING_MODEL cannot be {clip(setting, 100)!r}.", hint=hint)
 
 
 def _read_vectors(content: bytes, count: int, dim: int) -> Floats:
@@ -120,7 +111,7 @@ def _read_vectors(content: bytes, count: int, dim: int) -> Floats:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise _BadReply("answered with something that holds no vectors") from None
     sizes = {len(vector) for vector in vectors}
-    if not sound or len(vectors) != count or len(sizes) != 1 or not 0 < max(sizes) <= _MAX_DIM:
+    if not sound or len(vectors) != count or len(sizes) != 1 or not 0 < max(sizes) <= 8_192:
         raise _BadReply(f"did not give a vector of finite numbers for each of {count} texts")
     if dim and sizes != {dim}:
         raise _BadReply(f"gave vectors of {max(sizes)} numbers, not {dim}: there may be another model behind it now")
@@ -128,12 +119,10 @@ def _read_vectors(content: bytes, count: int, dim: int) -> Floats:
 
 
 def _describe(problem: Exception) -> str:
-    match problem:
-        case _BadReply():
-            return str(problem)
-        case TimeoutError():
-            return "did not answer in time"
-        case ConnectionRefusedError():
-            return "cannot be reached: nothing listens there"
-        case _:
-            return f"cannot be reached ({getattr(problem, 'strerror', None) or type(problem).__name__})"
+    if isinstance(problem, _BadReply):
+        return str(problem)
+    if isinstance(problem, TimeoutError):
+        return "did not answer in time"
+    refused = isinstance(problem, ConnectionRefusedError)
+    why = getattr(problem, "strerror", None) or type(problem).__name__
+    return "cannot be reached" + (": nothing listens there" if refused else f" ({why})")

@@ -1,7 +1,7 @@
 r"""Secrets that a name gives away: `password=…`, `--token …`, `the datadog key is …`, a column headed `api_key`.
 
 RE2 finds the name and its sign; the value is then read by itself, a short window of it first, so that a text made of
-nothing but names costs no more than its length. plausibility.py says whether the value is a secret.
+nothing but names costs no more than its length. secret_table.py says whether the value is a secret.
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ from collections.abc import Iterator
 from enum import Enum, auto
 from typing import NamedTuple
 
-from recollect.redact.plausibility import LOOK, MIN_TOKEN, is_beyond_hex, is_chosen, is_password, is_token, is_words
-from recollect.redact.secret_table import FRAGMENTS, WORDS, Row, Verdicts, compiled, spans_only
+from recollect.redact import secret_table as table
+from recollect.redact.secret_table import FRAGMENTS, LOOK, WORDS, Row, Verdicts, compiled, spans_only
 
 _LOOSE_END = b",.:)]}\\"
 _QUOTES = (b'"', b"'", b"`")
-
-# Names
 
 _ABOUT = frozenset(word.encode() for word in WORDS["about"])
 _PLURALS = frozenset((b"s", b"key", b"keys", b"value", b"text", b"word"))
@@ -95,12 +93,12 @@ def _judge_assigned(row: Row, word: bytes, rest: bytes, sign: bytes | None, valu
     # No spaces and capitals: the form of environment files, where whatever follows is the value.
     sure = sign == b"=" and (word + rest).isupper()
     if not is_about(word, rest) and (
-        is_password(value.text, quoted=value.quoted, sure=sure) and not is_verb
+        table.is_password(value.text, quoted=value.quoted, sure=sure) and not is_verb
         if row.password
-        else is_token(value.text, quoted=value.quoted)
+        else table.is_token(value.text, quoted=value.quoted)
     ):
         return _Verdict.SECRET
-    return _Verdict.OTHER if value.quoted or not is_words(value.text) else _Verdict.WORDS
+    return _Verdict.OTHER if value.quoted or not table.is_words(value.text) else _Verdict.WORDS
 
 
 def _value_at(text: bytes, start: int, max_bytes: int) -> _Value:
@@ -146,7 +144,7 @@ def find_mentioned(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[
         start, end = match.span(value_at)
         value = text[start : min(end, start + LOOK)].rstrip(_LOOSE_END)
         word, key, rest, clear = match.group(*others_at)
-        if len(value) < (MIN_TOKEN if word else _MIN_RANDOM):
+        if len(value) < (table.MIN_TOKEN if word else _MIN_RANDOM):
             continue
         quoted = text[start - 1 : start] in _QUOTES
         case = (row.regex, value, quoted, word is None, key is None, rest, not clear)  # what a verdict depends on
@@ -172,10 +170,10 @@ def _judge_mentioned(
     if is_about(b"key", rest) or (word and rest and not clear):
         return _Verdict.OTHER
     if word:
-        return _Verdict.SECRET if is_chosen(value, clear=bool(clear)) else _Verdict.OTHER
-    if not (_RANDOM.fullmatch(value) and is_token(value, quoted=quoted)):
+        return _Verdict.SECRET if table.is_chosen(value, clear=bool(clear)) else _Verdict.OTHER
+    if not (_RANDOM.fullmatch(value) and table.is_token(value, quoted=quoted)):
         return _Verdict.OTHER
-    return _Verdict.BESIDE_SERVICE if key and not is_beyond_hex(value) else _Verdict.SECRET
+    return _Verdict.BESIDE_SERVICE if key and not table.is_beyond_hex(value) else _Verdict.SECRET
 
 
 # Columns: CSV, tabs, Markdown, what databases print. A head is a line of plain words between separators, one of them
@@ -207,7 +205,10 @@ def find_in_columns(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple
         start = start if escaped < 0 else escaped + len(b"\\n")
         end, done = _line_end(text, at)
         head = text[start:end] if end - start <= _MAX_HEAD_BYTES else b""
-        separator = _separator(head, text[done : _line_end(text, done)[0]])
+        # What divides the head and the line below it alike, or most of the head.
+        below = text[done : _line_end(text, done)[0]]
+        counts = {one: (0 < head.count(one) == below.count(one), head.count(one)) for one in _SEPARATORS}
+        separator = max(counts, key=lambda one: counts[one])
         cells = head.split(separator)
         is_head = _FIRST_CELL.fullmatch(cells[0]) and all(map(_CELL.fullmatch, cells[1:]))
         if not is_head or sum(map(bool, map(bytes.strip, cells))) < 2:
@@ -229,12 +230,6 @@ def find_in_columns(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple
             done = after
 
 
-def _separator(head: bytes, below: bytes) -> bytes:
-    """What divides the head and the line below it alike, or most of the head."""
-    counts = {separator: head.count(separator) for separator in _SEPARATORS}
-    return max(counts, key=lambda one: (0 < counts[one] == below.count(one), counts[one]))
-
-
 def _line_end(text: bytes, start: int) -> tuple[int, int]:
     found = _BREAK.search(text, start)
     return found.span() if found else (len(text), len(text))
@@ -249,5 +244,5 @@ def _is_secret_cell(word: bytes, cell: bytes) -> bool:
     if not _CODE.isdisjoint(cell):
         return False
     if compiled(f"(?i){FRAGMENTS['PASSWORD_WORD']}|pass").fullmatch(word):
-        return is_password(cell, quoted=True, sure=False)
-    return is_token(cell, quoted=True) and (word.lower() != b"key" or is_beyond_hex(cell))
+        return table.is_password(cell, quoted=True, sure=False)
+    return table.is_token(cell, quoted=True) and (word.lower() != b"key" or table.is_beyond_hex(cell))

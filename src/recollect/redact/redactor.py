@@ -1,29 +1,34 @@
-"""Text in, the same text without its secrets out.
+r"""Text in, the same text without its secrets out.
 
 Works on a buffer in which everything already redacted is one byte that no pattern can take (HOLE), with a list of what
 each of these bytes stands for. So cleaning what is clean finds the very same buffer and nothing in it.
+
+A secret may stand in a text as `ghp_\u0041…`, `https:\/\/me:…@host`, `password%3D…` or as the base64 of any of these.
+Each spelling (one level alone) is a buffer for the table to run on, and says which bytes of the text a find came from.
 """
 
 from __future__ import annotations
 
 import re
+from binascii import Error, a2b_base64
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
+from itertools import accumulate
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import re2
 
+from recollect.redact import secret_table as table
 from recollect.redact.named import find_assigned, find_in_columns, find_mentioned
-from recollect.redact.plausibility import LOOK, entropy, is_stand_in, is_token, is_words
-from recollect.redact.secret_table import HOLE, ROWS, Row, Verdicts, compiled, latin1
-from recollect.redact.spellings import Spelling, decode_base64, undo_escapes
+from recollect.redact.secret_table import HOLE, LOOK, ROWS, Row, Verdicts, compiled, entropy, spans_only
 
 _ESCAPES = (b"\\n", b"\\r", b"\\t")
-_PERCENT = re.compile(rb"%[0-9A-Fa-f]{2}")
+_URL_ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
 _PRIVATE = b"[private]"
 _PRIVATE_TAG = r"(?i)<(/?)private(?:\s[^<>]*)?>"
 _PLACEHOLDER = r"\[private\]|\[redacted:[a-z][a-z0-9-]{0,30}:[0-9a-f]{4}\]"
@@ -83,7 +88,8 @@ class Redactor:
         finds = _find_all(draft.buffer, verdicts)
         taken = Counter(find.kind for find in finds)
         draft.punch((find.start, find.end, self._mark(find.kind, find.secret)) for find in finds)
-        mixed = [find for find in finds if len(find.secret) >= _ECHO_MIN_BYTES and not is_words(find.secret[:LOOK])]
+        long = [find for find in finds if len(find.secret) >= _ECHO_MIN_BYTES]
+        mixed = [find for find in long if not table.is_words(find.secret[:LOOK])]
         secrets = {find.secret: find.kind for find in mixed if entropy(find.secret) >= _ECHO_MIN_ENTROPY}
         for secret in sorted(secrets, key=len, reverse=True)[:_MAX_ECHOES]:  # one secret may be part of another
             kind = secrets[secret]
@@ -148,13 +154,12 @@ def _find_all(text: bytes, verdicts: Verdicts) -> list[_Find]:
     """Where secrets stand, in order, not overlapping. Of those that do, the first row of the table names the secret,
     and all of them go: one may end where an escape or a sign begins that another reads on over."""
     spellings = (undo_escapes(text), Spelling(text, lambda start, end: (start, end)), decode_base64(text))
-    finds = [
-        _Find(*spelling.origin(start, end), number, ROWS[number].kind, spelling.buffer[start:end])
-        for spelling in spellings
-        if spelling
-        for number in _rows_for(spelling.buffer)
-        for start, end in spans_of(ROWS[number], spelling.buffer, verdicts)
-    ]
+    keywords, rows_of = _keyword_set()
+    finds: list[_Find] = []
+    for buffer, origin in filter(None, spellings):
+        rows = sorted({row for index in keywords.Match(buffer.lower()) or () for row in rows_of[index]})
+        found = ((number, *span) for number in rows for span in spans_of(ROWS[number], buffer, verdicts))
+        finds += [_Find(*origin(a, z), number, ROWS[number].kind, buffer[a:z]) for number, a, z in found]
     apart: list[_Find] = []
     for find in sorted(finds, key=attrgetter("start")):
         if not apart or find.start >= apart[-1].end:
@@ -178,16 +183,18 @@ def spans_of(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[int, i
 def _find_shapes(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[int, int]]:
     for match in compiled(row.regex).finditer(text):
         start, end = match.span(row.group)
-        if row.apart and _continues_word(text, start):
-            continue
+        if row.apart:  # no word runs into it: but the last letter of an escape may, JSON's (`\n`) or a URL's (`%3D`)
+            before = text[max(0, start - 3) : start]
+            if before[-1:].isalnum() and before[-2:] not in _ESCAPES and not _URL_ESCAPE.fullmatch(before):
+                continue
         if row.min_entropy or row.free or row.opaque:
             secret = text[start : min(end, start + LOOK)]
             case = (row.regex, secret)
             if case not in verdicts:
                 verdicts[case] = (
                     (not row.min_entropy or entropy(secret) >= row.min_entropy)
-                    and not (row.free and is_stand_in(secret))
-                    and (not row.opaque or is_token(secret, quoted=True))
+                    and not (row.free and table.is_stand_in(secret))
+                    and (not row.opaque or table.is_token(secret, quoted=True))
                 )
             if not verdicts[case]:
                 continue
@@ -199,26 +206,93 @@ _READERS = {
 }  # fmt: skip
 
 
-def _continues_word(text: bytes, start: int) -> bool:
-    """A word runs into it: but not the last letter of an escape, JSON's (`\\n`) or a URL's (`%3D`)."""
-    before = text[max(0, start - 3) : start]
-    return before[-1:].isalnum() and before[-2:] not in _ESCAPES and not _PERCENT.fullmatch(before)
-
-
-def _rows_for(text: bytes) -> list[int]:
-    """The rows worth running: one walk over the text for all the keywords together."""
-    keywords, rows_of = _keyword_set()
-    return sorted({row for index in keywords.Match(text.lower()) or () for row in rows_of[index]})
-
-
 @cache
 def _keyword_set() -> tuple[Any, list[list[int]]]:
+    """For one walk over a text that finds all the keywords together; and the rows to run for each of them."""
     rows_of: dict[str, list[int]] = {}
     for index, row in enumerate(ROWS):
         for keyword in row.keywords:
             rows_of.setdefault(keyword, []).append(index)
-    keywords = re2.Set.SearchSet(latin1())
+    keywords = re2.Set.SearchSet(table.latin1())
     for keyword in rows_of:
         keywords.Add(re2.escape(keyword.encode()))
     keywords.Compile()
     return keywords, list(rows_of.values())
+
+
+# What can hide a secret: an escape of a byte that is text itself. `\n` and `\"` are left to the patterns, because
+# every JSON is full of them.
+# `re` looks for a pattern that begins with one certain byte many times faster than for a choice of two.
+_BACKSLASHED = re.compile(rb"\\(?:\\{0,3}u00([2-7][0-9A-Fa-f]|0[9AaDd])|\\{0,3}x([2-7][0-9A-Fa-f])|\\{0,3}/)")
+_PERCENT = re.compile(rb"%([2-7][0-9A-Fa-f]|0[9AaDd])")
+_ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_STANDARD = bytes.maketrans(b"-_", b"+/")
+
+
+def _digits(fits: Callable[[int], bool]) -> str:
+    return "[" + "".join(re.escape(chr(_ALPHABET[digit])) for digit in range(64) if fits(digit)) + "]"
+
+
+# Four digits that spell three bytes of ASCII: the top bit of each byte is 0, and the first is no control. One in ten
+# of any other four looks like it, so four times that leaves nearly nothing of ordinary text, and shows in which
+# step the digits are to be read.
+_THREE_BYTES = (
+    _digits(lambda digit: 8 <= digit < 32 or digit in (2, 3))
+    + _digits(lambda digit: not digit & 0b001000)
+    + _digits(lambda digit: not digit & 0b000010)
+    + "[A-Za-z0-9+/_-]"
+)
+_LINE = r"[A-Za-z0-9+/_-]{20,}"
+_BASE64 = rf"(?:{_THREE_BYTES}){{4}}[A-Za-z0-9+/_-]{{4,}}(?:\r?\n{_LINE})*(?:\r?\n[A-Za-z0-9+/_-]{{1,19}})?={{0,2}}"
+_LAST_LINE = 20
+
+
+class Spelling(NamedTuple):
+    buffer: bytes
+    origin: Callable[[int, int], tuple[int, int]]  # where a range of the buffer stands in the text
+
+
+def undo_escapes(text: bytes) -> Spelling | None:
+    """None if there is no escape, which is nearly always so."""
+    escapes = sorted([*_BACKSLASHED.finditer(text), *_PERCENT.finditer(text)], key=re.Match.start)
+    if not escapes:
+        return None
+    pieces: list[bytes] = []
+    places, ends = [0], [0]  # where a piece without escapes begins, in the buffer and in the text
+    for escape in escapes:
+        digits = escape[escape.lastindex].decode() if escape.lastindex else "2f"
+        pieces += text[ends[-1] : escape.start()], bytes.fromhex(digits)
+        places.append(places[-1] + escape.start() - ends[-1] + 1)
+        ends.append(escape.end())
+    pieces.append(text[ends[-1] :])
+
+    def place(at: int) -> int:
+        piece = bisect_right(places, at) - 1
+        return at - places[piece] + ends[piece]
+
+    return Spelling(b"".join(pieces), lambda start, end: (place(start), place(end)))
+
+
+def decode_base64(text: bytes) -> Spelling | None:
+    """What each run of base64 says, divided by a byte that no secret can hold. A find leads back to its whole run: half
+    of it could be read by anyone."""
+    runs: list[tuple[int, int]] = []
+    pieces: list[bytes] = []
+    for match in spans_only(_BASE64).finditer(text):
+        start, end = match.span()
+        last = text.rfind(b"\n", start, end)
+        is_odd = len(text[start:end].translate(None, b"\r\n")) % 4
+        if last >= 0 and end - last <= _LAST_LINE and is_odd:  # the line after it is not part of the run
+            end = last
+        run = text[start:end].translate(_STANDARD, b"\r\n").rstrip(b"=")
+        run = run[:-1] if len(run) % 4 == 1 else run
+        try:
+            said = a2b_base64(run + b"=" * (-len(run) % 4))
+        except Error:
+            said = b""
+        runs.append((start, end))
+        pieces.append(said.replace(HOLE, b" "))
+    if not runs:
+        return None
+    starts = [0, *accumulate(len(piece) + 1 for piece in pieces)]
+    return Spelling(HOLE.join(pieces), lambda start, _end: runs[bisect_right(starts, start) - 1])
