@@ -107,7 +107,6 @@ class Tree(click.Group):
 
 
 def group_rows(group: Group) -> list[tuple[str, str]]:
-    """The commands of a group with their summaries."""
     every = {op.name: (op.group, op.summary) for op in OPS} | EXTRAS
     return [(name, summary) for name, (of, summary) in every.items() if of is group]
 

@@ -72,7 +72,6 @@ def _run(op: Op, values: dict[str, Any], *, as_json: bool, dry_run: bool, yes: b
 
 
 def values_from(wanted: list[Parameter], given: dict[str, Any]) -> dict[str, Any]:
-    """What click parsed, as the function takes it."""
     return {p.name: _value(p, given[p.name]) for p in wanted}
 
 

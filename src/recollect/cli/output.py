@@ -64,12 +64,10 @@ def lines(shown: Iterable[Block], *, width: int) -> Iterator[tuple[str, Tone]]:
 
 
 def _width(text: str) -> int:
-    """The width in terminal columns."""
     return len(text) if text.isascii() else sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def _fit(text: str, width: int) -> str:
-    """Shortened or filled up to this width."""
     if _width(text) > width:
         while _width(text) > width - 1:
             text = text[:-1]

@@ -15,9 +15,7 @@ _MAX_ANSWER_CHARS = 200_000
 _MAX_TRIES = 50
 
 
-class Use(StrEnum):
-    """What language models are asked for."""
-
+class Use(StrEnum):  # what language models are asked for
     CLASSIFY = "classify"
     EXTRACT = "extract"
     REVIEW = "review"
@@ -40,9 +38,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The text with what it cost, or why there is none."""
-
+class Answer:  # the text with what it cost, or why there is none
     text: str = ""
     tokens: int | None = None  # read and written together; None: unknown
     problem: str = ""  # why there is no answer, in a few words; empty: there is one

@@ -62,7 +62,6 @@ def canonical(value: Json) -> str:
 
 
 def read_field(data: Any, name: str, parse: Decoder) -> Any:
-    """One field of an object."""
     if name not in _object(data):
         raise ValueError(f"{name}: missing")
     try:
@@ -73,7 +72,6 @@ def read_field(data: Any, name: str, parse: Decoder) -> Any:
 
 @cache
 def decoder(kind: Any) -> Decoder:
-    """Reads this type out of JSON."""
     origin, parts = get_origin(kind), get_args(kind)
     if kind in _SIMPLE:
         return _SIMPLE[kind]
@@ -156,9 +154,7 @@ _SIMPLE: dict[Any, Decoder] = {
 }
 
 
-class Field(NamedTuple):
-    """One field of a memory."""
-
+class Field(NamedTuple):  # one field of a memory
     name: str
     type: Any
     used: bool  # counted as memories are used: no part of the content's hash

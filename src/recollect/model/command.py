@@ -159,7 +159,6 @@ class Lesson:
 
     @staticmethod
     def read(text: str) -> Lesson | None:
-        """None if it is not a lesson."""
         for how, shape in _SHAPES.items():
             if found := shape.fullmatch(text):
                 return Lesson(found["failed"], found.groupdict().get("fix", found["failed"]), how, found["error"] or "")

@@ -31,9 +31,7 @@ class Status(StrEnum):
     CANDIDATE = "candidate"
 
 
-class Lane(StrEnum):
-    """Where the words came from, most trusted first. A summary takes the lowest lane of its parts."""
-
+class Lane(StrEnum):  # where the words came from, most trusted first; a summary takes the lowest lane of its parts
     USER = "user"
     TOOL = "tool"
     AGENT = "agent"
@@ -60,9 +58,7 @@ class Rating:
 
 
 @dataclass(frozen=True, slots=True)
-class Anchor:
-    """A file the memory is about, with the hash it had then (empty: not hashed)."""
-
+class Anchor:  # a file the memory is about, with the hash it had then (empty: not hashed)
     path: str
     hash: str = ""
 
@@ -77,9 +73,7 @@ RARE = {"used": True, "rare": True}  # and most memories have none, so it has no
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
-    """Fields are in the order of the JSON and of the columns."""
-
+class Memory:  # fields are in the order of the JSON and of the columns
     kind: ClassVar[Kind]
 
     id: str = field(metadata=MADE)
@@ -112,33 +106,25 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thread(Memory):
-    """A strand of work: what happened."""
-
+class Thread(Memory):  # a strand of work: what happened
     kind: ClassVar[Kind] = Kind.THREAD
     drift: tuple[str, ...] = ()  # the topics it moved through, oldest first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule(Memory):
-    """What to do."""
-
+class Rule(Memory):  # what to do
     kind: ClassVar[Kind] = Kind.RULE
     rule_type: RuleType = field(default=RuleType.PREFERENCE, metadata=MADE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note(Memory):
-    """What a person wrote down: a Markdown file in a vault."""
-
+class Note(Memory):  # what a person wrote down: a Markdown file in a vault
     kind: ClassVar[Kind] = Kind.NOTE
     path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """One thing said or shown in a thread. Belongs to exactly one."""
-
+class Message:  # one thing said or shown in a thread; belongs to exactly one
     id: str
     thread_id: str
     at: Moment
@@ -156,9 +142,7 @@ class BridgeType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Bridge:
-    """A typed, weighted link between two memories of one store."""
-
+class Bridge:  # a typed, weighted link between two memories of one store
     source: str
     target: str
     type: BridgeType
@@ -172,9 +156,7 @@ class Bridge:
         return (self.source, self.target, self.type)
 
 
-class Sketch(NamedTuple):
-    """What ageing needs to know about a thread: many are read at once, without their words."""
-
+class Sketch(NamedTuple):  # what ageing needs to know about a thread: many are read at once, without their words
     seq: int
     id: str
     status: Status

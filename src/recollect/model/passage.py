@@ -68,9 +68,7 @@ class Record:
         return "\n".join(f"{role.capitalize()}: {words}" for role, words in parts.items() if words)
 
 
-class Part(NamedTuple):
-    """Where the words of one role are in a record's text, without the label."""
-
+class Part(NamedTuple):  # where the words of one role are in a record's text, without the label
     role: Role
     start: int
     end: int
@@ -101,7 +99,6 @@ def parts(text: str) -> Iterator[Part]:
 
 
 def read_record(text: str) -> Record | None:
-    """None if it is not a record."""
     found = {part.role.value: text[part.start : part.end] for part in parts(text)}
     return Record(**found) if found else None
 
@@ -112,7 +109,6 @@ def spans(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
 
 
 def message_spans(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
-    """The passages of these messages alone."""
     added = (message for message in messages if message.content not in memory.body)
     return tuple(span for message in added for span in _spans(message.id, message.content))
 

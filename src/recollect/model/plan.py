@@ -31,9 +31,7 @@ class Remove:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
-    """Only the fields that differ, in their JSON form."""
-
+class Update:  # only the fields that differ, in their JSON form
     id: str
     before: Fields
     after: Fields
@@ -45,18 +43,14 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """Messages change thread."""
-
+class Move:  # messages change thread
     ids: tuple[str, ...]
     source: str
     target: str
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
-    """A thread grows: messages are added to it."""
-
+class Say:  # a thread grows: messages are added to it
     id: str
     messages: tuple[Message, ...]
 
@@ -78,9 +72,7 @@ class Unlink:
 
 
 @dataclass(frozen=True, slots=True)
-class Alias:
-    """From now on `old` answers as `new`: a merged memory is found under both ids."""
-
+class Alias:  # from now on `old` answers as `new`: a merged memory is found under both ids
     old: str
     new: str
     was: str = ""  # what it answered as until now, where that was already another
@@ -160,7 +152,6 @@ VERBS: dict[type[Change], str] = {kind: verb for verb, kind in _KINDS.items()}
 
 
 def change_of(data: Mapping[str, Any]) -> Change:
-    """A change as the journal holds it."""
     change: Change = decode(_KINDS[data["do"]], {name: value for name, value in data.items() if name != "do"})
     return change
 

@@ -17,9 +17,7 @@ ALWAYS_LOADED, ABOUT_CALL = "what is always loaded", "rules that bear on the cal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
-    """An empty filter lets everything through."""
-
+class Query:  # an empty filter lets everything through
     text: str = ""
     kinds: tuple[Kind, ...] = ()
     statuses: tuple[Status, ...] = ()
@@ -50,9 +48,7 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """A unit that was found: a turn of a thread, or a body."""
-
+class Hit:  # a unit that was found: a turn of a thread, or a body
     memory: Memory
     score: float
     components: tuple[tuple[str, float], ...]
@@ -70,7 +66,6 @@ class Hit:
         return self.memory.body if self.turn is None else self.turn.content
 
     def part(self, name: str) -> float:
-        """A component of its score, or 0."""
         return next((value for part, value in self.components if part == name), 0.0)
 
     @property
@@ -97,9 +92,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
-    """Something that was left out, and why."""
-
+class Drop:  # something that was left out, and why
     id: str
     reason: str
 
@@ -109,9 +102,7 @@ class Drop:
 # (the memory's number) or one message of it (the message's number below zero).
 
 
-class TermEvidence(NamedTuple):
-    """One term of the question, and how strong it is in each passage."""
-
+class TermEvidence(NamedTuple):  # one term of the question, and how strong it is in each passage
     term: str
     passages: int  # how many passages of this store have it: whether it is rare or common
     rows: tuple[tuple[int, float], ...]  # (passage, strength): frequency against length, without rarity
@@ -130,18 +121,14 @@ class Owner(NamedTuple):
     voice: int  # how much of the passage is in the first person, in percent
 
 
-class Nearness(NamedTuple):
-    """How near a unit's meaning is."""
-
+class Nearness(NamedTuple):  # how near a unit's meaning is
     best: float  # of its nearest passage
     middle: float  # of the mean of its passages
     memory: int
     voiced: float  # like `best`, with passages in the first person counting more where the question asks for them
 
 
-class Background(NamedTuple):
-    """How near the passages of a store are to a question on the whole, from an even sample."""
-
+class Background(NamedTuple):  # how near the passages of a store are to a question on the whole, from an even sample
     passages: int = 0
     total: float = 0.0
     squares: float = 0.0
@@ -159,9 +146,7 @@ class VectorEvidence(NamedTuple):
     background: Background = NO_BACKGROUND
 
 
-class PassageEvidence(NamedTuple):
-    """Where a passage is in the text of its unit, and how near it is."""
-
+class PassageEvidence(NamedTuple):  # where a passage is in the text of its unit, and how near it is
     unit: int
     passage: int
     start: int
@@ -169,9 +154,7 @@ class PassageEvidence(NamedTuple):
     near: float
 
 
-class Place(NamedTuple):
-    """A unit's place in its group: among the turns of a thread, or the memories of a session."""
-
+class Place(NamedTuple):  # a unit's place in its group: among the turns of a thread, or the memories of a session
     group: str
     before: tuple[int, ...]  # nearest first
     after: tuple[int, ...]

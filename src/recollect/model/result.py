@@ -14,17 +14,13 @@ from recollect.model.plan import Plan, change_json
 from recollect.model.query import Drop, Hit
 
 
-class Scope(StrEnum):
-    """Which of the two stores: this project's, or the one for all projects."""
-
+class Scope(StrEnum):  # which of the two stores: this project's, or the one for all projects
     PROJECT = "project"
     USER = "user"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One change in the journal."""
-
+class Entry:  # one change in the journal
     change: str
     at: Moment
     op: str
@@ -37,9 +33,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """Damage that `verify` found."""
-
+class Finding:  # damage that `verify` found
     table: str
     key: str
     problem: str
@@ -64,9 +58,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
-    """A memory and its current state."""
-
+class Card:  # a memory and its current state
     memory: Memory
     strength: float
     scope: Scope
@@ -113,9 +105,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Recollection:
-    """One hit of a recall and its current state."""
-
+class Recollection:  # one hit of a recall and its current state
     scope: Scope
     hit: Hit
     strength: float
@@ -130,9 +120,7 @@ class Recollection:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a question found, what was left out and why, and how it was searched."""
-
+class Found:  # what a question found, what was left out and why, and how it was searched
     id: str
     query: str  # its beginning, where it is very long; without secrets
     at: Moment
@@ -151,9 +139,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
-    """For an agent: what was found, with its bridges."""
-
+class Recalled:  # for an agent: what was found, with its bridges
     found: Found
     bridges: tuple[tuple[Bridge, str, str], ...]  # each with the titles at its ends
     all_bridges: int
@@ -167,9 +153,7 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True)
-class Reasons:
-    """Why things were shown: recalls, newest first, as they were logged."""
-
+class Reasons:  # why things were shown: recalls, newest first, as they were logged
     recalls: tuple[Mapping[str, Json], ...]
     memory: str = ""
     now: Mapping[str, float] = field(default_factory=dict)  # how useful that memory has proved, by component
@@ -181,9 +165,7 @@ class Reasons:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """A write, done or (dry run) only shown."""
-
+class Done:  # a write, done or (dry run) only shown
     summary: str
     plan: Plan
     scope: Scope
@@ -206,9 +188,7 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class Embedding:
-    """How many passages have vectors."""
-
+class Embedding:  # how many passages have vectors
     setting: str
     model: str  # its id; empty where it cannot be used, for which see `problem`
     passages: int = 0
@@ -293,9 +273,7 @@ class Configured:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggested:
-    """What might be tidied up: the first of each, and how many there are."""
-
+class Suggested:  # what might be tidied up: the first of each, and how many there are
     merge_candidates: tuple[Mapping[str, Json], ...]
     split_candidates: tuple[Mapping[str, Json], ...]
     recall_hints: tuple[Mapping[str, Json], ...]
@@ -332,9 +310,7 @@ class Compacted:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """A small answer without a shape of its own: a sentence for people, the facts for programs."""
-
+class Summary:  # a small answer without a shape of its own: a sentence for people, the facts for programs
     summary: str
     facts: Mapping[str, Json]
     notes: tuple[str, ...] = ()
@@ -344,9 +320,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One step of the demo: why, the command a person would type, and its answer."""
-
+class Step:  # one step of the demo: why, the command a person would type, and its answer
     why: str
     command: str
     result: Result

@@ -77,9 +77,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """The answer to an event. Empty: nothing is printed at all."""
-
+class Reply:  # the answer to an event; empty: nothing is printed at all
     context: str = ""  # for the model
     notice: str = ""  # one line for the person's eyes
     read_instead: str = ""
@@ -151,17 +149,13 @@ class Way(StrEnum):
     OWN = "own"  # a turn of its own session, which it need not be told about
 
 
-class LedgerKey(NamedTuple):
-    """Whose ledger it is: an agent of a session, since it last lost what it was shown."""
-
+class LedgerKey(NamedTuple):  # whose ledger it is: an agent of a session, since it last lost what it was shown
     session: str
     agent: str = ""
     epoch: int = 0
 
 
-class ShownMemory(NamedTuple):
-    """An entry of a ledger."""
-
+class ShownMemory(NamedTuple):  # an entry of a ledger
     mark: str  # of a passage, a turn or a whole memory
     way: Way
     at: Moment
@@ -195,9 +189,7 @@ def is_entered(marks: Set[str], mark: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pointer:
-    """An event that was received: where to read what happened, never what was said."""
-
+class Pointer:  # an event that was received: where to read what happened, never what was said
     name: str
     host: str
     session: str
@@ -220,23 +212,17 @@ class Pointer:
         return _digest(parts)
 
 
-class ReadAct(NamedTuple):
-    """An act of a transcript that was read in."""
-
+class ReadAct(NamedTuple):  # an act of a transcript that was read in
     key: int
     change: str = ""  # the import that read it; empty: it was read live
 
 
-class StateRecord(NamedTuple):
-    """A small state, as JSON (app/states.py is the table of states)."""
-
+class StateRecord(NamedTuple):  # a small state, as JSON (app/states.py is the table of states)
     name: str
     value: str | None  # None removes it
 
 
-class RecallRecord(NamedTuple):
-    """What was recalled and why, as JSON."""
-
+class RecallRecord(NamedTuple):  # what was recalled and why, as JSON
     id: str
     at: Moment
     answer: str
@@ -255,9 +241,7 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """How something ended, and the memories that were relevant to it. Kept for a while."""
-
+class Outcome:  # how something ended, and the memories that were relevant to it; kept for a while
     kind: Ending
     at: Moment
     session: str
@@ -286,9 +270,7 @@ class SubagentState(StrEnum):
     UNKNOWN = "unknown"
 
 
-class SubagentReport(NamedTuple):
-    """What a host reports about a subagent that ended."""
-
+class SubagentReport(NamedTuple):  # what a host reports about a subagent that ended
     agent: str
     state: SubagentState
     summary: str = ""
@@ -311,9 +293,7 @@ class Speaker(StrEnum):
     MACHINE = "machine"  # a message no person wrote: a task notification, the words of an IDE or a command
 
 
-class ToolAction(StrEnum):
-    """The kind of a tool call, whatever the agent calls its tool."""
-
+class ToolAction(StrEnum):  # the kind of a tool call, whatever the agent calls its tool
     RUN = "run"
     EDIT = "edit"
     READ = "read"
@@ -324,9 +304,7 @@ class ToolAction(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ToolUse:
-    """One tool call, in neutral words."""
-
+class ToolUse:  # one tool call, in neutral words
     action: ToolAction
     tool: str = ""  # the agent's own name for it
     what: str = ""  # what was asked for: the command, the pattern, the address, the task
@@ -334,9 +312,7 @@ class ToolUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
-    """Free of secrets and of everything we showed the agent."""
-
+class Act:  # free of secrets and of everything we showed the agent
     id: str  # the same whenever the same line is read again
     at: Moment
     speaker: Speaker
@@ -352,9 +328,7 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionPart:
-    """The latest part of a session: what is new, after acts that were processed before."""
-
+class SessionPart:  # the latest part of a session: what is new, after acts that were processed before
     host: str
     session: str
     agent: str = ""

@@ -105,9 +105,7 @@ class Redactor:
 
 
 @dataclass(slots=True)
-class _Draft:
-    """The text on its way: `marks` says, in order, what each hole in `buffer` stands for."""
-
+class _Draft:  # the text on its way: `marks` says, in order, what each hole in `buffer` stands for
     buffer: bytes
     marks: list[bytes] = field(default_factory=list)
 

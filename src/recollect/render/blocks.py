@@ -26,9 +26,7 @@ _WORD = re.compile(r"[\w][\w./@-]*\w")
 _WORDING = load_table("recollect.render", "wording.json")
 
 
-class Tone(StrEnum):
-    """The value is how a terminal shows it: a colour, or how heavy the letters are."""
-
+class Tone(StrEnum):  # the value is how a terminal shows it: a colour, or how heavy the letters are
     PLAIN = ""
     TITLE = "bold"
     DIM = "dim"
@@ -124,7 +122,6 @@ def found_blocks(found: Found, now: Moment) -> Iterator[Block]:
 
 
 def reason_blocks(reasons: Reasons, _now: Moment) -> Iterator[Block]:
-    """The result of `why`."""
     now = reasons.now
     proved = {text: int(now.get(name, 0)) for name, text in _WORDING["proved"].items()}
     if said := [text.format(counted(count, "time")) for text, count in proved.items() if count]:
@@ -168,7 +165,6 @@ def _recall(recall: Mapping[str, Any], reasons: Reasons) -> Iterator[Block]:
 
 
 def _drop_lines(drops: Sequence[Drop], *, unasked: bool, numbers: bool, indent: str = "") -> Iterator[Block]:
-    """One line for each reason."""
     groups: dict[str, list[str]] = {}
     for drop in drops:
         if numbers:

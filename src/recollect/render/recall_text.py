@@ -126,7 +126,6 @@ def _blocks(recalled: Recalled, now: Moment, archived: str) -> Iterator[str]:
 
 
 def left_out_lines(found: Found, archived: str = ARCHIVED_OPTION) -> Iterator[str]:
-    """One line for each status that was left out."""
     for status, count in found.left_out:
         match = "memory also matches" if count == 1 else "memories also match"
         how = archived if status is Status.ARCHIVED else f"search --status {status}"
