@@ -15,7 +15,7 @@ from bench.report import Report
 from bench.scripted import Stage, Step
 from recollect.app import language_model
 from recollect.base.settings import load
-from recollect.jobs.job_table import JOBS, Memo, Model
+from recollect.jobs.job_table import JOBS, Memo
 from recollect.store import Progress
 
 # Of every sort, some of them such that patterns are unsure.
@@ -92,7 +92,7 @@ def _session(stage: Stage, number: int) -> None:
     stage.told("Stop", session)
     stage.told("SessionEnd", session, reason="other")
     for job in JOBS:
-        if job.model is Model.REQUIRED and stage.own.settings.switch("MEMORY_LLM"):
+        if job.model == "required" and stage.own.settings.switch("MEMORY_LLM"):
             while job.function(stage.own, Memo()):
                 pass
 

@@ -16,7 +16,7 @@ from recollect.daemon.apps import Apps
 from recollect.daemon.model_loader import Model
 from recollect.jobs import job_table
 from recollect.jobs import runner as runner_module
-from recollect.jobs.job_table import AfterTalk, Every, Job
+from recollect.jobs.job_table import Job
 from recollect.jobs.runner import Runner, Task
 from recollect.model.result import Scope
 from recollect.ops import memories
@@ -47,7 +47,7 @@ class Done:
         return False
 
     def job(self, every_s: float = 9, *, light: bool = False) -> Job:
-        return Job("one", self, Every(every_s), light=light)
+        return Job("one", self, every_s, light=light)
 
     def soon(self, count: int = 1) -> bool:
         return soon(lambda: len(self.at_s) >= count, PATIENCE_S)
@@ -144,7 +144,7 @@ def test_a_project_is_read_once_it_is_quiet_and_every_project_now_and_then(
     speak(apps, tmp_path, "a")
     assert look(everywhere) == [], "somebody may still be talking"
 
-    quiet = Task(row._replace(when=AfterTalk(quiet_s=0, everywhere_s=1e9)), apps)
+    quiet = Task(row._replace(quiet_s=0, every_s=1e9), apps)
     quiet._everywhere_s = time.monotonic()
     assert look(quiet) == ["a"]
     assert look(quiet) == []

@@ -37,6 +37,6 @@ def run_model_jobs(app: App) -> None:
     """Those that ask a language model by themselves, in one App."""
     if app.settings.switch("MEMORY_LLM"):
         for job in job_table.JOBS:
-            if job.model is job_table.Model.REQUIRED:
+            if job.model == "required":
                 while job.function(app, Memo()):
                     pass

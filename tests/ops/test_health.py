@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from recollect import __version__
-from recollect.app import recovery
+from recollect.app import core
 from recollect.app.core import App
 from recollect.app.question_vector import TimedQuestion
 from recollect.base.errors import BadInput
@@ -109,7 +109,7 @@ def test_doctor_asks_for_a_backup_until_there_is_one_which_is_private(app: App):
     assert {c.name: c.repair for c in health.doctor(app).checks}["backups"] == "recollect backup"
     made = upkeep.backup(app).facts["files"]
     assert {c.name: c.mark for c in health.doctor(app).checks}["backups"] is Mark.GOOD
-    (copy,) = recovery.backups_of(app.store_path(Scope.PROJECT))
+    (copy,) = core.backups_of(app.store_path(Scope.PROJECT))
     assert (made, [path.stat().st_mode & 0o777 for path in (copy, copy.parent)]) == ([str(copy)], [0o600, 0o700])
 
 
@@ -175,7 +175,7 @@ def test_old_backups_go_when_there_are_more_than_are_kept(open_app: Opens, monke
     for _ in range(5):
         upkeep.backup(app)
     (path,) = [store for _, store, _ in status(app).stores]
-    assert len(recovery.backups_of(Path(path))) == status(app).backups == 3
+    assert len(core.backups_of(Path(path))) == status(app).backups == 3
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.app import recovery
+from recollect.app import core
 from recollect.app.core import App
 from recollect.base.errors import BadInput, Conflict, NotFound, UnknownId
 from recollect.model.result import Done, Scope
@@ -136,7 +136,7 @@ def test_everything_of_a_group_can_be_purged(app: App):
 def test_a_purged_change_stays_in_the_log_without_words_and_cannot_be_undone(app: App):
     a = pinned(app, f"A {CANARY} sings.")
     upkeep.backup(app)
-    copy = recovery.backups_of(app.store_path(Scope.PROJECT))[0]
+    copy = core.backups_of(app.store_path(Scope.PROJECT))[0]
     copy.write_bytes(b"\x00" * 100 + copy.read_bytes()[100:])
 
     told = erase(app, (a,))

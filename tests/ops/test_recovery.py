@@ -6,8 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect.app.core import App
-from recollect.app.recovery import set_aside_files
+from recollect.app.core import App, set_aside_files
 from recollect.base.errors import StoreDamaged, StoreError, StoreForeign, StoreTooNew
 from recollect.model.memory import Memory
 from recollect.model.result import Scope

@@ -1,1 +1,1 @@
-"""What operations and jobs work with: the opened home, its stores, the gate that redacts, recovery of damaged files."""
+"""What operations and jobs work with: the opened home, its stores, the gate that redacts."""

@@ -5,15 +5,16 @@ redacted again, applied, journalled, logged). Reading never creates anything."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.base import project as projects
 from recollect.base.clock import Clock, SystemClock
-from recollect.base.errors import BadInput, Conflict, HomeRefused, NoProject, StoreDamaged
+from recollect.base.errors import BadInput, Conflict, HomeRefused, NoProject, RecollectError, StoreDamaged
 from recollect.base.files import read_limited, write_private
 from recollect.base.ids import Mint, fresh_key
 from recollect.base.paths import Home, home, user_home
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 MAX_TITLE_CHARS = 200
 MAX_TOPIC_CHARS = 80
 MAX_TOPICS = 50
+_SET_ASIDE = "set-aside"
 IMPORT_ACTOR = "import"  # in the journal: words that somebody else kept before us
 _TRIES = 3  # a plan made from a state that another process changed meanwhile is made anew
 Progress = Callable[..., None]  # called with how far a long operation is: done, total, what is counted (its unit first)
@@ -173,9 +175,7 @@ class App:
             except StoreDamaged as problem:
                 if path is None or self.dry_run:
                     raise
-                from recollect.app import recovery
-
-                raise recovery.set_aside(self, path, problem) from None
+                raise set_aside(self, path, problem) from None
         return self._open[key]
 
     def redact_text(self, name: str, text: str, *, max_chars: int | None = None) -> str:
@@ -231,8 +231,7 @@ class App:
     def commit(
         self, scope: Scope, op: str, make: Callable[[Store], Plan], say: Callable[[Plan], str], *, actor: str = ""
     ) -> Done:
-        """Makes a plan from the state as it is, and applies it unless this is a dry run. `actor`: whose words it keeps,
-        where that is not who runs this process."""
+        """Makes a plan from the state as it is, and applies it. `actor`: whose words it keeps, if another's."""
         if self.dry_run:
             self.require_scope(scope)
         left = _TRIES
@@ -318,3 +317,51 @@ class App:
         cleaned, found = redact_plan(plan, self.redactor)
         self._found.update(found)
         return cleaned
+
+
+# Damaged databases are set aside, never deleted. `recover` (ops/upkeep.py) reads them and the backups.
+
+
+def set_aside(app: App, path: Path, problem: RecollectError) -> StoreDamaged:
+    """Moves the file and its log out of the way; the next command starts with a new one."""
+    folder = path.parent / _SET_ASIDE
+    folder.mkdir(mode=0o700, exist_ok=True)
+    name = f"{path.stem}-{app.clock.now().stamp()}"
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    target = next(one for one in (folder / f"{name}.db" for name in names) if not one.exists())
+    try:
+        path.rename(target)
+        for suffix in ("-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                path.with_name(path.name + suffix).rename(target.with_name(target.name + suffix))
+    except OSError as trouble:
+        return StoreDamaged(f"{problem.message} It could not be moved: {trouble.strerror}.", hint=problem.hint)
+    app.log.line("set-aside", file=target.name, why=problem.message)
+    return StoreDamaged(
+        f"{problem.message} It was moved to {target}; nothing was deleted.",
+        hint="`recollect recover` brings back what it and the backups still hold; other commands start anew.",
+    )
+
+
+def set_aside_files(app: App) -> list[Path]:
+    return sorted(file for _, folder in store_folders(app) for file in set_aside_in(folder))
+
+
+def set_aside_in(folder: Path) -> list[Path]:
+    """Newest first."""
+    return sorted((folder / _SET_ASIDE).glob("*.db"), reverse=True)
+
+
+def store_folders(app: App) -> Iterable[tuple[Scope, Path]]:
+    project = projects.store_folder(app.home.projects, app.project) if app.project else None
+    if project is not None:
+        yield Scope.PROJECT, project
+    yield Scope.USER, app.home.user_store.parent
+
+
+def backups_of(path: Path | None) -> list[Path]:
+    """Newest first."""
+    if path is None:
+        return []
+    files = (path.parent / "backups").glob("memory-*.db")
+    return sorted(files, key=lambda f: f.stat().st_mtime_ns, reverse=True)

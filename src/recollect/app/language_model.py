@@ -1,9 +1,6 @@
-"""The one way to a language model. USES has a row for everything that a model is asked for.
-
-Off, over budget, missing, too slow, or an answer that cannot be used: the caller gets None, the log one line, and work
-goes on as if there were no models. What is sent is redacted, and its estimated cost is booked before it is sent. A call
-takes seconds: it is never made with a lock held, nor in a hook without a deadline of its own.
-"""
+"""The one way to a language model. USES has a row for everything that a model is asked for. Off, over budget, missing,
+too slow, or an answer that cannot be used: the caller gets None, the log one line, and work goes on. What is sent is
+redacted. A call takes seconds: it is never made with a lock held, nor in a hook without a deadline of its own."""
 
 from __future__ import annotations
 
@@ -145,9 +142,6 @@ def _call(app: App, question: Ask) -> Answer:
     return answer
 
 
-# Who is asked
-
-
 def _sender(app: App, question: Ask) -> Callable[[str], Answer]:
     """How the text will be sent. BadInput: it cannot be, and nothing was spent."""
     by, seconds = app.settings.text("MEMORY_LLM_BY"), question.seconds or USES[question.use].seconds
@@ -194,9 +188,6 @@ def _command_sender(app: App, question: Ask, key: str, seconds: float) -> Callab
     return send
 
 
-# Prompts: templates with `{{name}}` where a field goes
-
-
 def load_prompt(name: str, own: Path) -> str:
     """The user's own prompt of this name in the folder `own`, else the shipped one."""
     if not re.fullmatch(_PROMPT_NAME, name):
@@ -213,17 +204,15 @@ def load_prompt(name: str, own: Path) -> str:
 
 
 def fill_prompt(template: str, fields: Iterable[tuple[str, str]]) -> str:
-    """In one pass, so a field's text is never read as a template. A template without any placeholder (instructions
-    alone) gets the fields at its end."""
+    """In one pass, so a field's text is never read as a template; one without placeholders gets them at its end."""
     known = dict(fields)
     if not re.search(_PLACEHOLDER, template):
         return "\n\n".join([template.rstrip(), *known.values()])
     return re.sub(_PLACEHOLDER, lambda place: known.get(place[1], ""), template)
 
 
-# The budget: calls and tokens per day (UTC), in the user's store. An estimate is reserved before a call, in one
-# transaction that begins by writing, so that two processes never spend the same money twice; after the call it is
-# corrected. A process that dies in between has paid the estimate.
+# The budget: calls and tokens per day (UTC), in the user's store. An estimate is reserved before a call, so that two
+# processes never spend the same money twice, and corrected after it.
 
 
 def reserve_budget(app: App, use: str, tokens: int) -> str:

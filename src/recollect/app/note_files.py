@@ -1,7 +1,6 @@
-"""The files of notes: where they are, which note each one is, and how a plan changes them.
-
-What is known of a file is written in the same transaction as its note. A renamed file is recognized by its text, or by
-the id in its front matter; but no file can claim a note while that note's own file is there."""
+"""The files of notes: where they are, which note each one is, and how a plan changes them. What is known of a file is
+written in the same transaction as its note. A renamed file is recognized by its text, or by the id in its front matter;
+but no file can claim a note while that note's own file is there."""
 
 from __future__ import annotations
 
@@ -32,8 +31,7 @@ if TYPE_CHECKING:
 SYNC = "note sync"  # the operation that reads files. It cannot be undone: the files would bring it back.
 WIKILINK = "wikilink"  # the origin of links between notes that follow from `[[Name]]` in their texts
 NO_FILE: Stamp = (0, -1, 0)
-UNTRUSTED: Stamp = (0, -2, 0)
-"""Written so shortly before it was read that a later save could leave the same stamp: it is read again."""
+UNTRUSTED: Stamp = (0, -2, 0)  # written so shortly before it was read that a later save could leave the same stamp
 USE_FILES = "Change or remove the file itself; or `recollect note archive NAME`, `note restore NAME`."
 
 
@@ -162,8 +160,7 @@ def find_note(app: App, name: str) -> FoundNote:
 
 
 def notes_called(app: App, name: str) -> list[str]:
-    """The ids of the notes whose files have this path or name: active ones before archived ones, the project's before
-    the user's, whole paths before names."""
+    """Their ids, by path or name: active before archived ones, the project's before the user's, paths before names."""
     found: dict[tuple[bool, int, int], list[str]] = defaultdict(list)
     for order, scope in enumerate(reversed(vault_scopes(app))):
         # The user's vault is often spoken of as `memory/` too.

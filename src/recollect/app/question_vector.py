@@ -117,8 +117,7 @@ def drop_old_vectors(store: Store, model: str) -> int:
 
 
 def read_vector_status(app: App) -> Embedding:
-    """Which model makes the vectors, and how many passages have theirs. Any model but the shipped one is loaded: there
-    is no other way to tell whether it can be used."""
+    """Any model but the shipped one is loaded: there is no other way to tell whether it can be used."""
     from recollect.embed import shipped_id  # no prompt waits for it
 
     setting = app.settings.text("MEMORY_EMBEDDING_MODEL")

@@ -73,9 +73,8 @@ def capture_prompt(app: App, draft: Draft, *, session: str, at: Moment | None = 
 def keep_rules(
     app: App, draft: Draft, *, group: str = "", shown: Sequence[str] = (), at: Moment | None = None, refuses: str = ""
 ) -> list[KeptRule]:
-    """Each rule in the store that its wording reaches; none where there is no project to keep it in, and none that only
-    quotes what was `shown` from memory. `at`: when it was said, where that was not just now. `refuses`: the tool call
-    that was refused with these words."""
+    """Each rule in the store that its wording reaches; none that only quotes what was `shown` from memory. `at`: when
+    it was said, where that was not just now. `refuses`: the tool call that was refused with these words."""
     kept = []
     for found in draft.found:
         if found.scope is Scope.PROJECT and app.project is None:

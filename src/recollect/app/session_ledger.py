@@ -46,8 +46,8 @@ def ledger_key(app: App, event: Event) -> LedgerKey:
 
 
 def texts_shown(app: App, session: str) -> list[str]:
-    """The texts that a session was shown in this epoch and the one before, and the headlines that sessions begin with,
-    unless they are its own: when the session repeats these words, they are not captured again."""
+    """In this epoch and the one before, and the headlines that sessions begin with, unless they are its own: when the
+    session repeats these words, they are not captured again."""
     texts: list[str] = []
     for _, store in app.scopes():
         known = find_session(store, session)
@@ -68,8 +68,7 @@ def record_own_turn(store: Store, session_id: str, mark: str, *, now: Moment) ->
 
 
 def record_message(app: App, session_id: str, host: str, at: Moment) -> None:
-    """A person said something: a session is counted at its first message. The user's memories are used from every
-    project, so their store, where there is one, counts for itself."""
+    """A session is counted at its first message. The user's store, which every project uses, counts for itself."""
     _count_session(app.writer(app.scope), session_id, host, at)
     counts_for_user = app.scope is not Scope.USER and app.store_path(Scope.USER) is not None
     if counts_for_user and find_session(app.reader(Scope.USER), session_id) is None:
@@ -86,8 +85,7 @@ def _count_session(store: Store, session_id: str, host: str, at: Moment) -> None
 
 
 def make_pointer(event: Event, size: int = 0, mark: str = "") -> Pointer:
-    """Where to read what happened. `size` is that of the transcript before the event; `mark` belongs to a prompt whose
-    text we do not have."""
+    """`size`: of the transcript before the event. `mark`: of a prompt whose text we do not have."""
     return Pointer(
         name=str(event.name), host=event.host, session=event.session_id, at=event.at, agent=event.agent_id,
         prompt=event.prompt_id, calls=tuple(call.id for call in event.tools), source=event.source,
@@ -98,8 +96,8 @@ def make_pointer(event: Event, size: int = 0, mark: str = "") -> Pointer:
 def record_shown(
     app: App, key: LedgerKey, marks: Mapping[str, Scope], *, way: Way = Way.TOLD, call: str = "", asked: bool = False
 ) -> None:
-    """The agent printed it: it counts as shown, and as used where somebody `asked` for it. A memory shown unasked is
-    only counted, or noise would keep itself alive. `marks`: each with the store that keeps its memory."""
+    """The agent printed it. It counts as used only where somebody `asked` for it, or noise would keep itself alive.
+    `marks`: each with the store that keeps its memory."""
     store, now = app.writer(app.scope), app.clock.now()
     with store.transaction():
         store.put(*(ShownMemory(mark, way, now, call, *key) for mark in marks))

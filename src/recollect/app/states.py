@@ -1,9 +1,6 @@
-"""Every small state that we keep in a store, in one table: JSON under a name, made of its type (model/codec.py).
-
-What cannot be read counts as not there: a state is a counter, a mark or a queue, and work goes on without it. Inside a
-transaction ask the writer's store: others do not see yet what it wrote. States hold no words that anyone said, except
-where the row says so.
-"""
+"""Every small state that we keep in a store, in one table: JSON under a name, made of its type (model/codec.py). What
+cannot be read counts as not there, and work goes on. Inside a transaction ask the writer's store: others do not see yet
+what it wrote. States hold no words that anyone said, except where the row says so."""
 
 from __future__ import annotations
 

@@ -25,8 +25,7 @@ from recollect.daemon.requests import RequestHandler
 from recollect.daemon.socket_server import Answer, Request, Server
 from recollect.daemon.spool import FOLDER, SpoolDrain, count_files, count_lost
 from recollect.hooks.answer import Hooks
-from recollect.jobs import job_table
-from recollect.jobs.job_table import Every, Job, PerTurn
+from recollect.jobs.job_table import JOBS, Job
 from recollect.jobs.runner import Runner
 from recollect.ops.hook_reply import sweep_old_answers
 from recollect.wire import client, lockfile
@@ -34,7 +33,7 @@ from recollect.wire.frame import PROTOCOL
 from recollect.wire.place import Place, is_usable
 
 IDLE_SETTING = "MEMORY_DAEMON_IDLE_MINUTES"
-_ONCE = Every(86_400)
+_ONCE_S = 86_400
 _QUIET_S = 0.25
 _JOBS_STOP_WITHIN_S = 0.4
 # How long a thread with work waits for the one that runs; the default of 5 ms is felt in a hook.
@@ -64,9 +63,9 @@ class Service:
         self._server = Server(place, listener, token, self._answer, self._requests.report_failure)
         self._name = place.address if place.tcp else place.socket
         self._stamps = self._read_stamps()
-        jobs = [job for job in job_table.JOBS if not isinstance(job.when, PerTurn)]
-        quick = [*self._own_jobs(), *(job for job in jobs if job.model is job_table.Model.NONE)]
-        slow = [job for job in jobs if job.model is not job_table.Model.NONE]
+        jobs = [job for job in JOBS if job.every_s]
+        quick = [*self._own_jobs(), *(job for job in jobs if not job.model)]
+        slow = [job for job in jobs if job.model]
         self._jobs = Runner(quick, self._apps, self._is_asked, self._log)
         self._slow_jobs = Runner(slow, self._apps, self._is_asked, self._log)
 
@@ -142,12 +141,12 @@ class Service:
 
     def _own_jobs(self) -> list[Job]:
         return [
-            Job("model", self._model.load, Every(2)),
-            Job("language", _load_language, _ONCE),
-            Job("warm", self._apps.warm_one, Every(2)),
-            Job("spool", self._spool.receive_some, Every(5), light=True),
-            Job("tidy", self._tidy, Every(60), light=True),
-            Job("begin", self._begin, _ONCE, light=True),
+            Job("model", self._model.load, 2),
+            Job("language", _load_language, _ONCE_S),
+            Job("warm", self._apps.warm_one, 2),
+            Job("spool", self._spool.receive_some, 5, light=True),
+            Job("tidy", self._tidy, 60, light=True),
+            Job("begin", self._begin, _ONCE_S, light=True),
         ]
 
     def _tidy(self) -> bool:

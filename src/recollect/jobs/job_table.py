@@ -1,63 +1,35 @@
 """JOBS: everything that is done in the background, and when. Functions are named, not imported: reading the table loads
-nothing. A job must survive being killed at any moment: what it did is committed, and the next run finds the rest.
-
-* `Every`, `AfterTalk`: `(app, memo) -> bool`, one small piece of work; True: there is more to do here at once.
-* `EverySessions`: `(app, run) -> Iterator[str]`, a line for the log after each piece (runner.py).
-* `PerTurn`: `(app, part) -> Callable[[], None] | None` looks; what it returns writes, with the transcript's cursor.
-"""
+nothing. A job must survive being killed at any moment: what it did is committed, and the next run finds the rest."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from importlib import import_module
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
 
-class Every(NamedTuple):
-    """Runs in each open project at this interval."""
-
-    seconds: float
-
-
-class AfterTalk(NamedTuple):
-    """Runs in each open project shortly after its sessions went quiet, and in every project now and then."""
-
-    quiet_s: float
-    everywhere_s: float
-
-
-class EverySessions(NamedTuple):
-    """Runs in each store, by its count of sessions, as MEMORY_<NAME> (on or off) and MEMORY_<NAME>_SCHEDULE say."""
-
-    seconds: float = 600  # how often a project is asked whether anything is due
-
-
-class PerTurn(NamedTuple):
-    """Runs for each turn that is read in a transcript, in the order of the table."""
-
-    seconds: float = float("inf")  # the runner never starts it
-
-
-class Model(StrEnum):
-    NONE = "none"
-    OPTIONAL = "optional"  # asks a language model where it may; runs without one too
-    REQUIRED = "required"  # runs only while MEMORY_LLM is on
-
-
 class Job(NamedTuple):
+    """Three kinds of function:
+
+    * at intervals or after talk: `(app, memo) -> bool`, one small piece of work; True: there is more to do here;
+    * by sessions: `(app, run) -> Iterator[str]`, a line for the log after each piece (runner.py);
+    * for each turn that is read in a transcript, in the order of the table: `(app, part) -> Callable[[], None] | None`
+      looks; what it returns writes, with the transcript's cursor.
+    """
+
     name: str
     target: str | Callable[[], bool]
     """`module:function`, loaded when first needed; or a function of the process itself, which belongs to no project."""
-    when: Every | AfterTalk | EverySessions | PerTurn
-    model: Model = Model.NONE
+    every_s: float = 0.0  # how often it runs in each open project; 0: for each turn that is read
+    quiet_s: float | None = None  # it runs once sessions were quiet for so long, and in every project each `every_s`
+    by_sessions: bool = False  # by each store's count, as MEMORY_<NAME> and MEMORY_<NAME>_SCHEDULE say; else it waits
+    model: Literal["", "optional", "required"] = ""  # asks a language model; required: runs only while MEMORY_LLM is on
     light: bool = False  # takes no time worth mentioning: does not stand aside while hooks are answered
 
     @property
     def switch(self) -> str:
-        """The setting of one that counts sessions."""
         return f"MEMORY_{self.name.upper()}"
 
     @property
@@ -79,20 +51,20 @@ class Memo(dict[type, Any]):
 
 
 JOBS: tuple[Job, ...] = (
-    Job("vectors", "jobs.vector_filling:fill", Every(10)),
-    Job("transcripts", "jobs.transcripts:work", AfterTalk(quiet_s=1.5, everywhere_s=600)),
-    Job("rule-copies", "ops.sync:work", Every(60)),
-    Job("vaults", "jobs.vault_sync:watch", Every(0.6)),
-    Job("heartbeat", "app.session_ledger:tick", Every(300), light=True),
-    Job("questions", "ops.turn_questions:ask_next", Every(2), Model.REQUIRED),
-    Job("forgetting", "ops.forget:review_lowest", EverySessions(), Model.OPTIONAL),
-    Job("validation", "ops.validate:check_sample", EverySessions(), Model.OPTIONAL),
-    Job("prompts heard", "jobs.transcripts:capture_late_prompts", PerTurn()),
-    Job("outcomes", "jobs.outcomes:record_outcomes", PerTurn()),
-    Job("lessons", "jobs.lessons:learn_lessons", PerTurn()),
-    Job("threads", "jobs.turn_threads:record_turns", PerTurn()),
-    Job("session ends", "jobs.lessons:finish_session", PerTurn()),  # after all that belong to the session itself
-    Job("questions noted", "ops.turn_questions:note_questions", PerTurn()),
+    Job("vectors", "jobs.vector_filling:fill", 10),
+    Job("transcripts", "jobs.transcripts:work", 600, quiet_s=1.5),
+    Job("rule-copies", "ops.sync:work", 60),
+    Job("vaults", "jobs.vault_sync:watch", 0.6),
+    Job("heartbeat", "app.session_ledger:tick", 300, light=True),
+    Job("questions", "ops.turn_questions:ask_next", 2, model="required"),
+    Job("forgetting", "ops.forget:review_lowest", 600, by_sessions=True, model="optional"),
+    Job("validation", "ops.validate:check_sample", 600, by_sessions=True, model="optional"),
+    Job("prompts heard", "jobs.transcripts:capture_late_prompts"),
+    Job("outcomes", "jobs.outcomes:record_outcomes"),
+    Job("lessons", "jobs.lessons:learn_lessons"),
+    Job("threads", "jobs.turn_threads:record_turns"),
+    Job("session ends", "jobs.lessons:finish_session"),  # after all that belong to the session itself
+    Job("questions noted", "ops.turn_questions:note_questions"),
 )
 
 

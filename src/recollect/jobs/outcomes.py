@@ -69,8 +69,7 @@ def record_outcomes(app: App, part: SessionPart) -> Callable[[], None] | None:
 
 
 def _propose(app: App) -> None:
-    """Into the inbox; what a person has once put away is not proposed again. Read where it is written: what was just
-    recorded is not yet to be seen elsewhere."""
+    """Into the inbox; what a person has once put away is not proposed again."""
     found = app.writer(app.scope).records(Outcome, kind=Ending.REFUSAL, limit=_MOST)
     for proposal in call_outcomes.rules_from_refusals(reversed(found)):
 

@@ -14,7 +14,7 @@ from recollect.app.states import JOB_RECORDS, SESSIONS, JobRecord
 from recollect.base.errors import RecollectError
 from recollect.base.log import Log
 from recollect.base.moment import Moment
-from recollect.jobs.job_table import AfterTalk, EverySessions, Job, Memo, Model
+from recollect.jobs.job_table import Job, Memo
 from recollect.model.result import Scope
 from recollect.wire import lockfile
 
@@ -84,7 +84,7 @@ class Task:
     def __init__(self, job: Job, projects: Projects) -> None:
         self.job = job
         self.due_s = 0.0
-        self.look_s = job.when.quiet_s / 4 if isinstance(job.when, AfterTalk) else job.when.seconds
+        self.look_s = job.every_s if job.quiet_s is None else job.quiet_s / 4
         if isinstance(job.target, str):
             self.look_s = min(self.look_s, LOOK_S)
         self._projects = projects
@@ -104,11 +104,11 @@ class Task:
             if root is None:
                 return False
             self._root, self._app = root, self._projects.background_app(root)
-            if self.job.model is Model.REQUIRED and not self._app.settings.switch("MEMORY_LLM"):
+            if self.job.model == "required" and not self._app.settings.switch("MEMORY_LLM"):
                 self.close()
         more = False
         try:
-            if isinstance(self.job.when, EverySessions):
+            if self.job.by_sessions:
                 list(run_due(self._app, self.job))
             else:
                 more = self.job.function(self._app, self._memos.setdefault(self._root, Memo()))
@@ -127,14 +127,14 @@ class Task:
         used_s = self._projects.open_roots()
         self._done_s = {root: at_s for root, at_s in self._done_s.items() if root in used_s}
         self._memos = {root: memo for root, memo in self._memos.items() if root in used_s}
-        when = self.job.when
+        every_s, quiet_s = self.job.every_s, self.job.quiet_s
         for root, at_s in used_s.items():
             done_s = self._done_s.get(root, float("-inf"))
-            is_talk_over = isinstance(when, AfterTalk) and at_s > done_s and now_s - at_s >= when.quiet_s
-            if is_talk_over or (not isinstance(when, AfterTalk) and now_s - done_s >= when.seconds):
+            is_talk_over = quiet_s is not None and at_s > done_s and now_s - at_s >= quiet_s
+            if is_talk_over or (quiet_s is None and now_s - done_s >= every_s):
                 self._done_s[root] = now_s
                 return root
-        if isinstance(when, AfterTalk) and not self._others and now_s - self._everywhere_s >= when.everywhere_s:
+        if quiet_s is not None and not self._others and now_s - self._everywhere_s >= every_s:
             self._others, self._everywhere_s = self._projects.known_roots(), now_s
         return self._others.pop() if self._others else None
 

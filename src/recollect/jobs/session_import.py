@@ -41,8 +41,7 @@ _BEFORE_AGENTS = Moment.parse("2020-01-01")  # an earlier time is a mistake of s
 
 class PastApp(App):
     """An App for what happened long ago: its clock stands where the acts stand, and all that it writes is one change of
-    today. So a memory of last spring was last active then, and `undo` takes back a whole import. Only fading begins
-    today, or everything that is imported would be asleep at once."""
+    today, to be undone as a whole. Only fading begins today, or all that is imported would be asleep at once."""
 
     fills_vectors = False  # nearly all of an import's time; words find everything at once
     clock: FixedClock
@@ -79,8 +78,7 @@ class PastApp(App):
         return ChangeHeader(change, "import", IMPORT_ACTOR, one_line(self._summary), self.wall_clock.now(), undoes)
 
     def _anchored(self, scope: Scope, plan: Plan) -> Plan:
-        """The last step of making a plan, so it is also told here when memories begin to fade, and of which store the
-        change is."""
+        """The last step of making a plan: also tells when memories begin to fade, and of which store the change is."""
         self._scope = scope
         plan = Plan(tuple(_fading_from(change, self.wall_clock.now()) for change in plan.changes))
         if scope is not Scope.PROJECT:

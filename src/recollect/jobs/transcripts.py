@@ -20,7 +20,7 @@ from recollect.app.core import App
 from recollect.app.states import CLAIMED_PROMPTS, CURSORS, EVENTS_READ, ReadPart, ReadTranscript
 from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged, StoreFull
 from recollect.jobs import transcript_reader, vault_sync
-from recollect.jobs.job_table import JOBS, Memo, PerTurn
+from recollect.jobs.job_table import JOBS, Memo
 from recollect.model.session import EventName, Pointer, ReadAct, SessionPart, Speaker
 from recollect.wire.pointer import checksum, file_size
 
@@ -69,8 +69,7 @@ def work(app: App, memo: Memo) -> bool:
 
 
 def read_some(app: App, state: ReadingState) -> bool:
-    """Follows a few pointers, the oldest first; where there are none, reads what was written without one. True: there
-    is more to do at once."""
+    """Follows a few pointers, the oldest first; without any, reads what was written without. True: there is more."""
     store = app.writer(app.scope)
     now = app.clock.now()
     found = store.events(after=EVENTS_READ.read(store), limit=_POINTERS_AT_ONCE)
@@ -159,8 +158,7 @@ def _read_one(app: App, store: Store, state: ReadingState, one: ReadTranscript, 
 
 
 def run_turn_jobs(app: App, store: Store, part: SessionPart, write_cursor: Writes) -> tuple[str, ...]:
-    """Shows what is new to every job, and writes what they return together with the cursor. A job that fails is logged
-    and left out. Returns the names of those that failed."""
+    """Writes what the jobs return together with the cursor. One that fails is logged, left out, and named."""
     left = dict(_turn_jobs())
     failed: list[str] = []
     while True:
@@ -189,7 +187,7 @@ def run_turn_jobs(app: App, store: Store, part: SessionPart, write_cursor: Write
 
 
 def _turn_jobs() -> list[tuple[str, Callable[[App, SessionPart], Writes | None]]]:
-    return [(job.name, job.function) for job in JOBS if isinstance(job.when, PerTurn)]
+    return [(job.name, job.function) for job in JOBS if not job.every_s]
 
 
 def changed_at(path: str | Path, default: int = 0) -> int:

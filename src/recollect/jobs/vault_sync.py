@@ -103,8 +103,7 @@ def refresh(
 def change_files(
     app: App, scope: Scope, texts: Mapping[FileChange, str], op: str, summary: str, released: Set[str] = frozenset()
 ) -> Done:
-    """Carry out a command. `texts`: what each file says afterwards. `released`: notes that nothing supersedes any
-    more."""
+    """Carry out a command. `texts`: what each file says then. `released`: notes that nothing supersedes any more."""
     known = KnownFiles(app.reader(scope))
     files = [note_files.parse(change.new_path, text) for change, text in texts.items()]
     done = update_notes(
@@ -218,9 +217,8 @@ def _archive_lost(app: App, scope: Scope, known: KnownFiles, report: Report) -> 
 
 
 def _follow_links(app: App, scope: Scope, known: KnownFiles) -> None:
-    """The links of notes that were just updated, and of those that waited for a note that is there by now. A note may
-    name another that does not exist yet: it waits under a hash of that name, so that its words are written nowhere else
-    (app/note_files.py: a link goes with a note that is removed)."""
+    """Of notes that were just updated, and of those that waited for a note that is there by now: under a hash of its
+    name, so that their words are written nowhere else. A link goes with a note that is removed (app/note_files.py)."""
     if app.dry_run or not known.updated:
         return
     waiting_links, link_key = note_files.WAITING_LINKS, note_files.link_key

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.app import language_model, note_files, notices
-from recollect.app.core import App
+from recollect.app.core import App, backups_of, set_aside_files
 from recollect.app.states import JOB_RECORDS, OUTDATED, SESSIONS
 from recollect.base.errors import BadInput, Conflict, HomeRefused, NotFound, RecollectError
 from recollect.base.files import write_private
@@ -207,7 +207,6 @@ def erase(app: App, names: tuple[str, ...] = (), *, group: str | None = None) ->
     many = counted(len(listed), "memory", "memories")
     if app.dry_run:
         return Summary(f"Would erase {many} with every trace.", {"dry_run": True, "ids": [*listed]})
-    from recollect.app.recovery import backups_of, set_aside_files
     from recollect.integrations import rule_copies
 
     emptied, copies, left = 0, 0, []

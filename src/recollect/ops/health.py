@@ -13,9 +13,8 @@ from pathlib import Path
 
 from recollect import __version__
 from recollect.app import question_vector
-from recollect.app.core import App
+from recollect.app.core import App, backups_of, set_aside_files
 from recollect.app.memory_search import load_focus
-from recollect.app.recovery import backups_of, set_aside_files
 from recollect.app.states import CAPTURED
 from recollect.base.errors import ModelBroken, ModelMissing, RecollectError
 from recollect.base.settings import environment
