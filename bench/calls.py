@@ -14,8 +14,9 @@ from pathlib import Path
 from bench.report import Report
 from bench.scripted import Stage, Step
 from recollect.app import language_model
+from recollect.app.states import Memo
 from recollect.base.settings import load
-from recollect.jobs.job_table import JOBS, Memo
+from recollect.jobs.job_table import JOBS
 from recollect.store import Progress
 
 # Of every sort, some of them such that patterns are unsure.

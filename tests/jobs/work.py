@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 
 from recollect.app.core import App
+from recollect.app.states import Memo
 from recollect.base.clock import Clock, SystemClock
 from recollect.base.paths import Home
 from recollect.daemon.apps import Apps
 from recollect.daemon.model_loader import Model
 from recollect.jobs import job_table
-from recollect.jobs.job_table import Memo
 from recollect.jobs.runner import Task
 
 

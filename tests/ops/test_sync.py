@@ -14,6 +14,7 @@ import pytest
 
 from recollect.agents import claude_memory
 from recollect.app.core import App
+from recollect.app.states import Memo
 from recollect.base import swap
 from recollect.base.clock import FixedClock, SystemClock
 from recollect.base.errors import BadInput, NoProject
@@ -23,7 +24,6 @@ from recollect.daemon.apps import Apps
 from recollect.daemon.model_loader import Model
 from recollect.integrations import rule_copies
 from recollect.jobs import job_table
-from recollect.jobs.job_table import Memo
 from recollect.jobs.runner import Task
 from recollect.model.memory import Lane, RuleType, Status
 from recollect.model.plan import Create, Plan

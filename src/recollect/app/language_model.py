@@ -85,18 +85,13 @@ def answer_text(app: App, question: Ask) -> str | None:
     began_s = time.monotonic()
     try:
         answer = _call(app, question)
-    except RecollectError as problem:
-        answer = Answer(problem=problem.message)
     except Exception as problem:  # noqa: BLE001 the edge of a job: the caller goes on without an answer
-        answer = Answer(problem=type(problem).__name__)
+        answer = Answer(problem=problem.message if isinstance(problem, RecollectError) else type(problem).__name__)
     app.log.line(
-        "asked",
-        use=question.use,
-        prompt=question.prompt or USES[question.use].prompt,
-        tokens="" if answer.tokens is None else answer.tokens,
-        ms=round((time.monotonic() - began_s) * 1_000),
+        "asked", use=question.use, prompt=question.prompt or USES[question.use].prompt,
+        tokens="" if answer.tokens is None else answer.tokens, ms=round((time.monotonic() - began_s) * 1_000),
         said=answer.problem or f"{len(answer.text)} characters",
-    )
+    )  # fmt: skip
     return None if answer.problem else answer.text
 
 
@@ -242,14 +237,11 @@ def summarize_spending(app: App) -> dict[str, Json]:
     today = days.get(_today(app), {})
     calls, tokens = _totals(today)
     return {
-        "on": app.settings.switch("MEMORY_LLM"),
-        "by": app.settings.text("MEMORY_LLM_BY"),
-        "calls": calls,
-        "calls_per_day": app.settings.count("MEMORY_LLM_CALLS_PER_DAY"),
-        "tokens": tokens,
-        "tokens_per_day": app.settings.count("MEMORY_LLM_TOKENS_PER_DAY"),
+        "on": app.settings.switch("MEMORY_LLM"), "by": app.settings.text("MEMORY_LLM_BY"),
+        "calls": calls, "calls_per_day": app.settings.count("MEMORY_LLM_CALLS_PER_DAY"),
+        "tokens": tokens, "tokens_per_day": app.settings.count("MEMORY_LLM_TOKENS_PER_DAY"),
         "jobs": {use: {"calls": pair[0], "tokens": pair[1]} for use, pair in sorted(today.items())},
-    }
+    }  # fmt: skip
 
 
 def _today(app: App) -> str:

@@ -6,14 +6,17 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from recollect.app.core import App
-from recollect.base.errors import BadInput, ModelError
+from recollect.app.states import Memo
+from recollect.base.errors import BadInput, ModelError, ModelLoading
 from recollect.base.settings import leaves_machine
-from recollect.model.result import Embedding
+from recollect.model.result import Embedding, Scope
 
 if TYPE_CHECKING:
     from recollect.embed.embedder import Embedder
@@ -25,6 +28,7 @@ RANKING_NEEDS_S = 0.03  # of that, what follows once the vector is there
 MAX_TOKENS = 64
 WITH_VECTORS = "words and vectors"
 _HEAD_CHARS, _TAIL_CHARS = 3_000, 1_000
+_LOOKED_UP = 64  # passages at a time: each look goes through all that have a vector
 _DROPPED_AT_ONCE = 2_000  # some 20 ms: no hook's write waits longer than it can
 
 
@@ -135,3 +139,33 @@ def vector_destination(app: App) -> str:
     """Where the text of memories is sent to, if that is another machine; else empty."""
     setting = app.settings.text("MEMORY_EMBEDDING_MODEL")
     return f" (the text of every memory is sent to {urlsplit(setting).netloc})" if leaves_machine(setting) else ""
+
+
+@dataclass(slots=True)
+class FillState:
+    model: str = ""
+    scope: Scope = Scope.USER
+    waiting: deque[tuple[int, str]] = field(default_factory=deque)  # its passages without a vector of this model
+    problem: str = ""  # why the model could not be used last time: logged once, not at every try
+
+
+def fill(app: App, memo: Memo) -> bool:
+    """Job: gives passages the vectors they lack, a few at a time. Then vectors of earlier models are removed."""
+    state = memo.of(FillState)
+    try:
+        embedder = app.embedder
+        if not state.waiting or state.model != embedder.id:
+            state.model, state.waiting = embedder.id, deque()
+            for state.scope, _ in app.scopes():
+                state.waiting = deque(app.writer(state.scope).vectorless(embedder.id, _LOOKED_UP))
+                if state.waiting:
+                    break
+        few = [state.waiting.popleft() for _ in range(min(embedder.at_once, len(state.waiting)))]
+        given = embed_passages(app.writer(state.scope), embedder, few) if few else 0
+        state.problem = ""
+        return given > 0 or any(drop_old_vectors(app.writer(scope), embedder.id) for scope, _ in app.scopes())
+    except ModelError as problem:
+        if problem.message != state.problem and not isinstance(problem, ModelLoading):
+            app.log.line("no-vectors", problem=problem.message)
+        state.problem = problem.message
+        return False

@@ -68,6 +68,15 @@ class State(Generic[T]):
             return None
 
 
+class Memo(dict[type, Any]):
+    """What a job keeps in memory between two runs in one project. Lost with the process."""
+
+    def of(self, kind: type[T]) -> T:
+        """The value of this type; a new one at first."""
+        found: T = self.setdefault(kind, kind())
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class ReadPart:
     """How far a transcript was read: live, or by one import. A part whose import was undone counts as not read."""

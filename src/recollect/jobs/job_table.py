@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Literal, NamedTuple, TypeVar
-
-T = TypeVar("T")
+from typing import Any, Literal, NamedTuple
 
 
 class Job(NamedTuple):
@@ -41,17 +39,8 @@ class Job(NamedTuple):
         return found
 
 
-class Memo(dict[type, Any]):
-    """What a job keeps in memory between two runs in one project. Lost with the process."""
-
-    def of(self, kind: type[T]) -> T:
-        """The value of this type; a new one at first."""
-        found: T = self.setdefault(kind, kind())
-        return found
-
-
 JOBS: tuple[Job, ...] = (
-    Job("vectors", "jobs.vector_filling:fill", 10),
+    Job("vectors", "app.question_vector:fill", 10),
     Job("transcripts", "jobs.transcripts:work", 600, quiet_s=1.5),
     Job("rule-copies", "ops.sync:work", 60),
     Job("vaults", "jobs.vault_sync:watch", 0.6),

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
-from recollect.app.states import JOB_RECORDS, SESSIONS, JobRecord
+from recollect.app.states import JOB_RECORDS, SESSIONS, JobRecord, Memo
 from recollect.base.errors import RecollectError
 from recollect.base.log import Log
 from recollect.base.moment import Moment
-from recollect.jobs.job_table import Job, Memo
+from recollect.jobs.job_table import Job
 from recollect.model.result import Scope
 from recollect.wire import lockfile
 

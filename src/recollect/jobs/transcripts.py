@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 from recollect.app import notices, rule_keeping, session_ledger
 from recollect.app.core import App
-from recollect.app.states import CLAIMED_PROMPTS, CURSORS, EVENTS_READ, ReadPart, ReadTranscript
+from recollect.app.states import CLAIMED_PROMPTS, CURSORS, EVENTS_READ, Memo, ReadPart, ReadTranscript
 from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged, StoreFull
 from recollect.jobs import transcript_reader, vault_sync
-from recollect.jobs.job_table import JOBS, Memo
+from recollect.jobs.job_table import JOBS
 from recollect.model.session import EventName, Pointer, ReadAct, SessionPart, Speaker
 from recollect.wire.pointer import checksum, file_size
 

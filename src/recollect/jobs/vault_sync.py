@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 from recollect.app import note_files
 from recollect.app.core import App
 from recollect.app.note_files import NO_FILE, SYNC, UNTRUSTED, KnownFile, KnownFiles, NoteFile, lane_of, vault_of
-from recollect.app.states import SESSIONS
+from recollect.app.states import SESSIONS, Memo
 from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged
 from recollect.base.ids import is_id
 from recollect.base.moment import Moment
 from recollect.base.text import counted
-from recollect.jobs.job_table import Memo
 from recollect.model.memory import Bridge, BridgeType, Note, Status
 from recollect.model.plan import Change, Create, FileChange, Link, Plan, Unlink, Update, text_hash
 from recollect.model.result import Done, Scope

@@ -10,12 +10,12 @@ from typing import Annotated
 
 from recollect.agents import default_agent
 from recollect.app.core import App
+from recollect.app.states import Memo
 from recollect.base.errors import RecollectError
 from recollect.base.files import stamp
 from recollect.integrations import rule_copies
 from recollect.integrations.pieces import Receipt, Receipts
 from recollect.integrations.rule_copies import KINDS, RULES_SYNC, SKILLS, Copies
-from recollect.jobs.job_table import Memo
 from recollect.model.result import Scope, Summary
 from recollect.ops.table import Arg
 
