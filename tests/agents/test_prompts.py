@@ -1,9 +1,6 @@
 """Who wrote what in a message of the user's role: one table of cases for each agent, and what holds for all of them."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,8 +13,6 @@ from recollect.agents.prompts import Forms, Prompt
 from recollect.agents.transcript import Utterance, Voice
 from recollect.base.moment import Moment
 from recollect.model.session import Event
-
-claude_code = agent("claude-code")
 
 PLAN = "# Move the cart to Redis\n\n## Steps\n1. Always write through the adapter.\n2. Never read the cookie."
 HINT = (
@@ -118,12 +113,7 @@ GEMINI = [
     ("System: Please continue.", "", ""),
     ("<hook_context>&lt;memory&gt;we use npm&lt;/memory&gt;</hook_context>", "", ""),
     ("fix it\n<hook_context>we use npm</hook_context>", "fix it", ""),
-    (
-        "read @cart.py\n--- Content from referenced files ---\nContent from @cart.py:\nalways = 1\n"
-        "--- End of content ---",
-        "read @cart.py",
-        "",
-    ),
+    (f"read @cart.py\n--- Content from referenced files ---\n{PLAN}\n--- End of content ---", "read @cart.py", ""),
     ("we use pnpm here", "we use pnpm here", ""),
 ]
 
@@ -148,12 +138,12 @@ TABLES: dict[str, list[tuple[str, str, str]]] = {
 }  # fmt: skip
 EVENTS = {"gemini": "BeforeAgent", "pi": "input"}
 CASES = [(host, *case) for host, table in TABLES.items() for case in table]
-FORMS: list[Forms] = [agent(host).FORMS for host in TABLES]
+FORMS = [agent(host).FORMS for host in TABLES]
 
 
 def heard(host: str, text: str) -> Event:
     body = json.dumps({"session_id": "s", "prompt": text}).encode()
-    return agents.agent(host).parse(EVENTS.get(host, "UserPromptSubmit"), body, at=Moment(0), environ={})
+    return agent(host).parse(EVENTS.get(host, "UserPromptSubmit"), body, at=Moment(0), environ={})
 
 
 def line(host: str, text: str) -> dict[str, object]:
@@ -174,10 +164,6 @@ def spoken(host: str, path: Path, *lines: dict[str, object]) -> list[Utterance]:
     return list(agents.utterances(host, Tail(path)))
 
 
-def by(said: list[Utterance], voice: Voice) -> str:
-    return "\n".join(one.text for one in said if one.voice is voice and not one.machine_made)
-
-
 @pytest.mark.parametrize(("host", "text", "words", "plan"), CASES)
 def test_a_hook_hears_the_person_alone(host: str, text: str, words: str, plan: str):
     event = heard(host, text)
@@ -186,8 +172,9 @@ def test_a_hook_hears_the_person_alone(host: str, text: str, words: str, plan: s
 
 @pytest.mark.parametrize(("host", "text", "words", "plan"), [case for case in CASES if case[0] != "opencode"])
 def test_a_transcript_tells_the_same(tmp_path: Path, host: str, text: str, words: str, plan: str):
-    said = spoken(host, tmp_path / "t.jsonl", line(host, text))
-    assert (by(said, Voice.PROMPT), by(said, Voice.PLAN)) == (words, plan)
+    said = [one for one in spoken(host, tmp_path / "t.jsonl", line(host, text)) if not one.machine_made]
+    by = {voice: "\n".join(one.text for one in said if one.voice is voice) for voice in Voice}
+    assert (by[Voice.PROMPT], by[Voice.PLAN]) == (words, plan)
 
 
 # Claude Code's lines
@@ -216,10 +203,11 @@ def test_what_was_typed_while_the_agent_worked_is_the_persons(
     assert not is_typed or said.text == "docker runs on the host"
 
 
-@pytest.mark.parametrize("more", [{"promptSource": "system"}, {"isSidechain": True}])
-def test_what_the_client_says_is_its_own_is_no_persons(tmp_path: Path, more: dict[str, object]):
-    (said,) = spoken("claude-code", tmp_path / "t.jsonl", {**line("claude-code", "we use tabs"), **more})
-    assert said.machine_made
+def test_what_the_client_says_is_its_own_is_no_persons(tmp_path: Path):
+    lines = [
+        {**line("claude-code", "we use tabs"), **more} for more in ({"promptSource": "system"}, {"isSidechain": True})
+    ]
+    assert [one.machine_made for one in spoken("claude-code", tmp_path / "t.jsonl", *lines)] == [True, True]
 
 
 # For every agent
@@ -231,15 +219,10 @@ pieces = st.sampled_from(
 texts = st.lists(pieces | st.text(max_size=8), max_size=6).map("".join)
 
 
-def parts(said: Prompt) -> Iterator[str]:
-    yield from said.words.split()
-    yield from said.plan.split()
-
-
 @given(texts, st.sampled_from(FORMS))
 def test_nothing_is_invented_and_reading_again_changes_nothing(text: str, forms: Forms):
     said = prompts.read(text, forms)
-    assert all(word in text for word in parts(said))
+    assert all(word in text for word in (*said.words.split(), *said.plan.split()))
     assert prompts.read(said.words, forms) == Prompt(said.words)
 
 
@@ -250,4 +233,4 @@ def test_plain_words_are_the_persons(text: str, forms: Forms):
 
 def test_a_long_text_of_broken_tags_is_read_at_once():
     text = "<system-reminder>\n<a-b>\n" * 50_000
-    assert prompts.read(f"x\n{text}", claude_code.FORMS).words.startswith("x")
+    assert prompts.read(f"x\n{text}", FORMS[0]).words.startswith("x")

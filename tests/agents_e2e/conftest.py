@@ -1,8 +1,6 @@
 """A world for each test, with one more real agent in it. They run by `./check --agents` alone: they take a while, and
 some hundred megabytes each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Entries in and out of a settings text, in each notation: every other byte stays."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +10,7 @@ from hypothesis import strategies as st
 
 from recollect.agents import Form
 from recollect.integrations import settings_text
+from recollect.integrations.agent_pieces import find_hooks
 from recollect.integrations.settings_text import KeyPath, NotPlain, Tree, value_at
 
 EVENTS = ("SessionStart", "PreToolUse", "Stop")
@@ -36,17 +35,7 @@ def added(text: str, tree: Tree = HOOKS, form: Form = Form.JSON) -> str:
 
 
 def ours(text: str, form: Form = Form.JSON) -> list[KeyPath]:
-    """Where our hooks stand; a whole group where it holds no other."""
-    found: list[KeyPath] = []
-    events = settings_text.load(form, text).get("hooks", {})
-    for event, groups in events.items() if isinstance(events, dict) else ():
-        for at, one in enumerate(groups if isinstance(groups, list) else ()):
-            inside = [str(value_at(hook, ("command",))).startswith("ours ") for hook in value_at(one, ("hooks",)) or ()]
-            way: KeyPath = ("hooks", event, at)
-            found += (
-                [way] if inside and all(inside) else [(*way, "hooks", n) for n, is_ours in enumerate(inside) if is_ours]
-            )
-    return found
+    return find_hooks("ours ", settings_text.load(form, text))
 
 
 def cleaned(text: str, keep: Sequence[KeyPath] = ()) -> str:
@@ -104,7 +93,6 @@ SHAPES = {
 @pytest.mark.parametrize("text", SHAPES.values(), ids=SHAPES.keys())
 def test_in_and_out_leaves_every_byte(text: str):
     after = added(text)
-
     assert sorted(str(way[1]) for way in ours(after)) == sorted(EVENTS)
     assert loaded(after)
     assert ours(text) == []
@@ -152,9 +140,7 @@ def test_in_and_out_leaves_every_byte_of_any_settings(
 def test_only_ours_go_from_a_file_that_was_edited():
     text = added('{\n  "model": "x"\n}\n')
     edited = text.replace('"x"', '"y"').replace('"Stop": [', '"Stop": [{"hooks": [' + json.dumps(OTHER) + "]}, ")
-
     left = cleaned(edited)
-
     assert loaded(left) == {"model": "y", "hooks": {"Stop": [{"hooks": [OTHER]}]}}
     assert left.startswith('{\n  "model": "y",\n')
     mixed = json.dumps({"hooks": {"Stop": [{"hooks": [OTHER, group("Stop")["hooks"][0], OTHER]}]}}, indent=2)
@@ -168,13 +154,10 @@ def test_a_file_that_the_agent_wrote_anew_is_cleaned_as_well(text: str, indent: 
     assert cleaned(rewritten) == json.dumps(json.loads(text), indent=indent)
 
 
-def test_what_stood_empty_before_us_may_stay():
+def test_what_stood_empty_before_us_may_stay_and_a_text_that_changed_is_not_taken_back_blindly():
     text = '{"hooks": {"Stop": []}}'
     assert cleaned(added(text), containers(text)) == text
     assert cleaned(added(text)) == "{}"
-
-
-def test_a_text_that_changed_is_not_taken_back_blindly():
     what = settings_text.insertions(Form.JSON, "{}", HOOKS)
     assert settings_text.take_back(added("{}").replace("Stop", "Halt"), what) is None
 
@@ -218,11 +201,7 @@ COMMENTED = [
 @pytest.mark.parametrize("text", COMMENTED)
 def test_comments_and_trailing_commas_stay_where_they_are(text: str):
     after = added(text, {**SERVER, **STOP}, Form.COMMENTED)
-
-    assert (
-        settings_text.load(Form.COMMENTED, after)["mcp"] | SERVER["mcp"]
-        == settings_text.load(Form.COMMENTED, after)["mcp"]
-    )
+    assert value_at(settings_text.load(Form.COMMENTED, after), ("mcp", "ours")) == SERVER["mcp"]["ours"]
     assert ours(after, Form.COMMENTED) == [("hooks", "Stop", 0)]
     if '"mcp"' in text:
         edited = added(text, SERVER, Form.COMMENTED).replace("{", "{ /* new */", 1)
@@ -250,13 +229,10 @@ TABLES = [
 def test_a_table_goes_in_and_out(text: str):
     after = added(text, TABLE, Form.TOML)
     theirs = "\n# a note of theirs\n[projects.'/x']\ntrust_level = 'trusted'\n"
-
     assert value_at(settings_text.load(Form.TOML, after), WAY) == value_at(TABLE, WAY)
     if text.endswith("\n") or not text:
         assert settings_text.without(Form.TOML, after + theirs, [WAY]) == text + theirs
-
-
-def test_tables_below_it_go_with_it():
+    # Tables below it go with it.
     text = "[mcp_servers.recollect]\ncommand = 'x'\n[mcp_servers.recollect.env]\nA = 'b'\n[mcp_servers.recollected]\n"
     assert settings_text.without(Form.TOML, text, [WAY]) == "[mcp_servers.recollected]\n"
 

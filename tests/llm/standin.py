@@ -4,8 +4,6 @@
 text, environment, folder. Answers come in order; the last is repeated.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -36,12 +34,8 @@ class StandIn:
         self.path = folder / "standin"
         self.path.write_text(_PROGRAM.replace("{python}", sys.executable), encoding="utf-8")
         self.path.chmod(0o700)
+        self.command = str(self.path)  # for MEMORY_LLM_COMMAND
         self.answers(*answers)
-
-    @property
-    def command(self) -> str:
-        """For MEMORY_LLM_COMMAND."""
-        return str(self.path)
 
     def switch_on(self, monkeypatch: pytest.MonkeyPatch, **settings: str) -> None:
         for name, value in {"MEMORY_LLM": "on", "MEMORY_LLM_COMMAND": self.command, **settings}.items():
@@ -52,11 +46,8 @@ class StandIn:
 
     @property
     def calls(self) -> list[dict[str, Any]]:
-        try:
-            lines = (self.folder / "calls.jsonl").read_text(encoding="utf-8").splitlines()
-        except FileNotFoundError:
-            return []
-        return [json.loads(line) for line in lines]
+        path = self.folder / "calls.jsonl"
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
     @property
     def texts(self) -> list[str]:

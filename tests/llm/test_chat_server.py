@@ -1,13 +1,10 @@
 """Endpoints on loopback, good and bad: one request each, and never longer or more than is allowed."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -26,10 +23,11 @@ MESSAGE = {
 }
 
 
-@dataclass
 class Service:
-    url: str = ""
-    asked: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
+    url = ""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, dict[str, str], Any]] = []
 
 
 Serve = Callable[[BaseHTTPRequestHandler], None]
@@ -118,7 +116,7 @@ def test_what_is_no_answer_is_a_problem(answer: Serve, problem: str):
     with service(answer) as found:
         assert chat(found.url).problem == problem
 
-    assert len(found.asked) == 1  # nothing is asked again, and no redirect followed
+    assert len(found.asked) == 1, "nothing is asked again, and no redirect followed"
 
 
 @pytest.mark.parametrize("begins", [True, False])

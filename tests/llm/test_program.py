@@ -1,19 +1,18 @@
-"""A program that is run answers, or it does not; in either case it is over, and nothing of it is left."""
-
-from __future__ import annotations
+"""A program that is run answers, or it does not; in either case it is over, and nothing of it is left. A fresh install
+runs none."""
 
 import os
 import signal
 import subprocess
 import sys
 import textwrap
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from bench.calls import run_calls
 from recollect.llm import model_calls
+from tests.daemon.real import soon
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes of POSIX")
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="orphans are found in /proc")
@@ -42,21 +41,10 @@ def alive(pid: int) -> bool:
     return status != "Z"
 
 
-def soon(is_so: Callable[[], bool]) -> bool:
-    until = time.monotonic() + 30
-    while not is_so() and time.monotonic() < until:
-        time.sleep(0.01)
-    return is_so()
-
-
 def written(path: Path) -> int:
     """The number in a file that another process writes."""
     assert soon(lambda: path.exists() and path.read_text().endswith("\n")), f"{path.name} was never written"
     return int(path.read_text())
-
-
-def are_gone(*pids: int) -> bool:
-    return soon(lambda: not any(map(alive, pids)))
 
 
 def test_it_gets_the_text_its_arguments_environment_and_folder_and_no_descriptor_of_ours(tmp_path: Path):
@@ -116,9 +104,9 @@ def test_one_that_does_not_read_makes_nobody_wait_and_its_standard_error_goes_no
 def test_what_cannot_be_run_is_a_problem(argv: tuple[str, ...], folder: str, problem: str, tmp_path: Path):
     (tmp_path / "text").write_text("no program")
     (tmp_path / "text").chmod(0o700)
-    path, *rest = argv
+    path, environ = str(tmp_path / argv[0]), {"PATH": os.defpath}
     ran = model_calls.run_program(
-        (str(tmp_path / path), *rest), text="", environ={"PATH": os.defpath}, folder=str(tmp_path / folder), seconds=30
+        (path, *argv[1:]), text="", environ=environ, folder=str(tmp_path / folder), seconds=30
     )
     assert ran.problem == problem
 
@@ -164,7 +152,7 @@ def test_who_asks_may_be_killed_and_still_nothing_is_left(tmp_path: Path):
     pids = [written(tmp_path / name) for name in ("pid", "pid0", "pid1")]
     asker.kill()
     asker.wait()
-    assert are_gone(*pids)
+    assert soon(lambda: not any(map(alive, pids)))
 
 
 @linux
@@ -174,7 +162,7 @@ def test_the_keeper_may_be_killed_and_the_program_ends(tmp_path: Path):
     keeper, pid = written(tmp_path / "keeper"), written(tmp_path / "pid")
     os.kill(keeper, signal.SIGKILL)
     assert asker.wait(30) == 0
-    assert are_gone(pid)
+    assert soon(lambda: not alive(pid))
 
 
 # Which program a word names
@@ -193,3 +181,12 @@ def test_a_program_is_found_on_absolute_folders_of_the_path_alone_and_only_if_it
     assert model_calls.find_program("~/claude", "", tmp_path) == model_calls.find_program(here, "", tmp_path) == here
     for word, path in (("claude", ":."), ("./claude", str(tmp_path)), ("plain", str(tmp_path)), (str(tmp_path), "")):
         assert model_calls.find_program(word, path, tmp_path) == ""
+
+
+def test_a_fresh_install_calls_nobody_and_one_that_is_switched_on_keeps_within_its_budget(tmp_path: Path):
+    """That the second calls at all shows that the first could fail."""
+    report = run_calls(tmp_path, sessions=4, calls_per_day=2, progress=lambda _done, _total: None)
+    off, on = report.figures
+    assert (off.models, off.calls, off.booked) == ("off", 0, 0)
+    assert (on.models, on.calls, on.booked) == ("on", 2, 2)
+    assert report.passed

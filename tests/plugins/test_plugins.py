@@ -1,7 +1,5 @@
 """The plugins for Claude Code and Pi say what the agents' own files say, and call what is there."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -36,37 +34,26 @@ def script(path: Path, body: str) -> Path:
     return path
 
 
-def test_it_hears_of_the_same_events_as_the_settings_would():
-    """With the same time limits."""
+def test_it_hears_of_the_same_events_as_the_settings_would_and_its_server_is_told_of_as_there():
     call, speaks = '/bin/sh "${CLAUDE_PLUGIN_ROOT}"/scripts/call hook {} 2>/dev/null || :', agent("claude-code")
     hooks = speaks.hooks(Places(Path("/"), None, {"PATH": ""}))
     wanted = {one.event: [{"hooks": [speaks.hook_json(call.replace("{}", one.event), one)]}] for one in hooks}
     assert read(PLUGIN / "hooks" / "hooks.json")["hooks"] == wanted
     assert list(wanted) == list(default_agent().EVENTS_SINCE)
-
-
-def test_its_server_is_told_of_as_in_the_settings_but_for_who_calls():
     (server,) = read(PLUGIN / ".mcp.json")["mcpServers"].items()
-    wanted = dict(agent("claude-code").server_json("/bin/sh"))
-    assert server == ("recollect", wanted | {"args": ["${CLAUDE_PLUGIN_ROOT}/scripts/call", "mcp"]})
+    args = ["${CLAUDE_PLUGIN_ROOT}/scripts/call", "mcp"]
+    assert server == ("recollect", dict(speaks.server_json("/bin/sh")) | {"args": args})
 
 
-def test_it_has_the_programs_version_and_the_marketplace_names_it():
+def test_it_has_the_programs_version_the_installed_skill_and_commands_that_no_model_calls():
     plugin, market = read(PLUGIN / ".claude-plugin" / "plugin.json"), read(ROOT / ".claude-plugin" / "marketplace.json")
-
     assert plugin["version"] == __version__
     (offered,) = market["plugins"]
     assert offered["name"] == plugin["name"]
     assert (ROOT / offered["source"]).samefile(PLUGIN)
-
-
-def test_its_skill_is_the_one_that_install_writes_under_another_name():
     own = (PLUGIN / "skills" / "memory" / "SKILL.md").read_text(encoding="utf-8")
     installed = (ROOT / "src" / "recollect" / "agents" / "skill.md").read_text(encoding="utf-8")
     assert own == installed.replace("name: recollect\n", "name: memory\n", 1)
-
-
-def test_the_model_does_not_call_its_commands_by_itself():
     commands = {path.stem: path.read_text(encoding="utf-8") for path in (PLUGIN / "commands").iterdir()}
     assert set(commands) == {"recall", "status", "why", "pin"}
     assert all("disable-model-invocation: true" in text for text in commands.values())
@@ -82,16 +69,13 @@ def test_without_the_program_a_hook_says_nothing_and_status_what_to_do(tmp_path:
     assert "uv tool install" in ran.stdout
 
 
-def test_an_event_goes_to_the_homes_own_hook_with_a_mark(tmp_path: Path):
+def test_an_event_goes_to_the_own_hook_of_the_home_that_is_named_with_a_mark(tmp_path: Path):
     script(tmp_path / ".recollect" / "bin" / "hook", 'echo "$@ $RECOLLECT_VIA"')
     assert call(tmp_path, "hook", "Stop").stdout == "Stop plugin\n"
     assert call(tmp_path, "hook", "Stop", "--deadline-ms", "9").stdout == "Stop --deadline-ms 9 plugin\n"
-
-
-@pytest.mark.parametrize("named", ["{at}/elsewhere", "~/elsewhere"])
-def test_a_home_that_is_named_is_the_one(tmp_path: Path, named: str):
     script(tmp_path / "elsewhere" / "bin" / "hook", "echo there")
-    assert call(tmp_path, "hook", "Stop", RECOLLECT_HOME=named.format(at=tmp_path)).stdout == "there\n"
+    for named in (f"{tmp_path}/elsewhere", "~/elsewhere"):
+        assert call(tmp_path, "hook", "Stop", RECOLLECT_HOME=named).stdout == "there\n"
 
 
 @pytest.mark.parametrize("named", ["{at}/project/evil", "{at}/other/../project/evil", "evil", "./evil"])

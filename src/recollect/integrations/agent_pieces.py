@@ -47,7 +47,7 @@ def pieces(app: App, host: str, level: Level) -> list[Piece]:
         found.append(
             Entries(
                 kind=HOOKS, path=served.settings_path(level, at), what=counted(len(tree["hooks"]), "hook"),
-                form=served.SETTINGS_FORM, tree=tree, find=partial(_find_hooks, f"{script} "), **in_tree,
+                form=served.SETTINGS_FORM, tree=tree, find=partial(find_hooks, f"{script} "), **in_tree,
             )
         )  # fmt: skip
     if Ability.PLUGIN in served.ABILITIES:
@@ -96,7 +96,7 @@ def _wanted_hooks(app: App, host: str, script: str) -> Iterator[tuple[str, Mappi
         yield hook.event, served.hook_json(f"{' '.join(words)} 2>/dev/null || :", hook)
 
 
-def _find_hooks(prefix: str, settings: Mapping[str, Any]) -> list[KeyPath]:
+def find_hooks(prefix: str, settings: Mapping[str, Any]) -> list[KeyPath]:
     """By how their command begins; a whole group where it holds no other."""
     found: list[KeyPath] = []
     events = settings.get("hooks")

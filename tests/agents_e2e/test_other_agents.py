@@ -1,13 +1,14 @@
-"""One memory, whichever agent is in use: the real programs, one after the other, in one project."""
+"""One memory, whichever agent is in use: the real programs, one after the other, in one project. They come and go, and
+nothing of ours is left."""
 
-from __future__ import annotations
+from pathlib import Path
 
 import pytest
 
 from tests.agents_e2e.conftest import driven
 from tests.agents_e2e.programs import Agent, Codex, Gemini, OpenCode
 from tests.daemon.real import soon
-from tests.e2e.client import World
+from tests.e2e.client import RULE, World
 from tests.e2e.stand_in import says, use
 
 SAID = "From now on always run the linter with make lint before you commit."
@@ -69,3 +70,48 @@ def test_codex_is_reminded_of_a_rule_before_the_call_that_it_bears_on(world: Wor
     assert service.heard[0].holds("git push without --dry-run") == 1
     assert service.heard[1].holds("git push without --dry-run") == 2
     assert service.heard[1].roles("git push without --dry-run") == {"developer"}
+
+
+# As each spells the name of a server's tool.
+RECALLS = {
+    "codex": "mcp__recollect__ai_recall", "gemini": "mcp_recollect_ai_recall", "opencode": "recollect_ai_recall",
+}  # fmt: skip
+
+
+def test_a_session_after_uninstalling_knows_nothing(other: Agent, world: World):
+    other.install()
+    world.recollect("rule", "add", RULE)
+    assert other.run("hello", says("Good day.")).heard[0].holds(RULE) == 1
+    other.uninstall()
+    assert other.run("hello", says("Good day.")).heard[0].holds(RULE) == 0
+    assert traces(world) == []
+
+
+def test_the_tools_are_offered_and_answer(other: Agent, world: World):
+    other.install()
+    world.recollect("pin", "The staging database listens on port 5544, not on 5432.")
+    service = other.run(
+        "ask memory", says(use(RECALLS[other.name], query="port of the staging database")), says("There.")
+    )
+    assert service.heard[1].holds("5544") >= 1
+
+
+def test_codex_tells_us_when_it_has_compacted(world: World):
+    codex = driven(Codex, world)
+    codex.install()
+    world.recollect("rule", "add", RULE)
+    codex.prepare("http://127.0.0.1:1")
+    config = world.home / ".codex" / "config.toml"
+    config.write_text("model_auto_compact_token_limit = 5\n" + config.read_text())
+
+    service = codex.run("look", says(use("exec_command", cmd="true")), says("Done."))
+
+    assert service.heard[-1].holds(RULE) == 1, "told again once the context was lost"
+
+
+def traces(world: World) -> list[Path]:
+    """Files outside our home that speak of us; chats and what programs log of their own are theirs."""
+    own = ".recollect .codex/sessions .codex/shell_snapshots .gemini/tmp .gemini/history .cache .local".split()
+    theirs = [path for path in world.home.rglob("*") if path.is_file() and not path.suffix.startswith(".sqlite")]
+    theirs = [path for path in theirs if not any(path.is_relative_to(world.home / name) for name in own)]
+    return [path for path in theirs if b"recollect" in path.read_bytes().lower()]

@@ -1,6 +1,5 @@
-"""Claude Code's own memory: names, files and limits as the client (2.1.325) has them."""
-
-from __future__ import annotations
+"""Claude Code's own memory, as the client (2.1.325) has it; and Claude Code asked one question: what it is given, and
+what is made of what it prints."""
 
 import json
 from pathlib import Path
@@ -9,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents import Places, RuleCopy, claude_memory, default_agent
+from recollect.agents import Places, RuleCopy, claude_memory, default_agent, model_client
 from recollect.base.errors import NoProject
+from recollect.model.ask import Answer
 from recollect.model.memory import RuleType
 from tests.values import NOW, rule
 
@@ -116,3 +116,45 @@ def test_the_room_in_an_index_is_what_others_leave():
     every = [copy(f"Rule {number}") for number in range(30)]
     found = [len(claude.index_lines(own, every)) for own in ("", "a\n" * 170, "a\n" * 300, "ä" * 11_900, "ä" * 12_000)]
     assert found == [30, 17, 0, 3, 0]
+
+
+# Asked one question
+
+
+def printed(**more: object) -> bytes:
+    return json.dumps({"type": "result", "subtype": "success", "is_error": False, "result": "yes", **more}).encode()
+
+
+def test_no_arguments_ever_allow_what_a_person_would_have_to():
+    for reads in (False, True):
+        words = " ".join(model_client.arguments(model="m", reads=reads, turns=9))
+        assert not any(word in words for word in ("bypass", "dangerously", "allowedTools", "Bash", "Write", "Edit"))
+
+
+def test_what_belongs_to_the_outer_session_is_emptied_and_the_login_kept():
+    kept = {"HOME": "/h", "CLAUDE_CONFIG_DIR": "/c", "ANTHROPIC_API_KEY": "sk"}
+    outer = {**kept, "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s"}
+    given = model_client.environ(outer, "")
+    assert given.items() >= (kept | {"CLAUDE_CODE_SESSION_ID": "", "BLOCK_HOOK_AGENTS": "1"}).items()
+    assert "CLAUDECODE" not in given
+    assert model_client.environ(outer, "own")["ANTHROPIC_API_KEY"] == "own"
+
+
+@pytest.mark.parametrize(
+    ("out", "heard"),
+    [
+        (printed(), Answer("yes")),
+        (printed(usage={"input_tokens": 5, "output_tokens": 2, "cache_read_input_tokens": 10}), Answer("yes", 17)),
+        (printed(usage={"input_tokens": -5, "output_tokens": "2", "other": 9}), Answer("yes", 0)),
+        (printed(usage=7), Answer("yes")),
+        (printed(is_error=True, result="Not logged in"), Answer(problem="it said: Not logged in")),
+        (printed(subtype="error_max_turns", is_error=True), Answer(problem="it said: error_max_turns")),
+        (printed(result=["yes"]), Answer(problem="it said: nothing")),
+        (b'{"type": "assistant"}', Answer(problem="what it printed is not a result")),
+        (b"[" * 100_000, Answer(problem="what it printed is not a result")),
+        (b"\xff", Answer(problem="what it printed is not a result")),
+        (b"", Answer(problem="what it printed is not a result")),
+    ],
+)
+def test_what_it_prints_is_read_or_is_a_problem(out: bytes, heard: Answer):
+    assert model_client.read_answer(out) == heard
