@@ -20,7 +20,7 @@ from recollect.embed.embedder import load
 from recollect.model.result import Check, Embedding, Mark, Overview, Scope
 from recollect.ops import health, memories, recall, rules, upkeep
 from recollect.ops.health import config, doctor, status
-from recollect.render import terminal, tools
+from recollect.render import terminal
 from recollect.render.blocks import Line
 from recollect.wire.place import expected_runtime
 from tests.embed import folders
@@ -273,7 +273,8 @@ def test_reindex_gives_all_passages_their_new_vector_with_a_bar_and_removes_the_
     recall.recall(app, ("thing",))
     passages = counts(before)[shipped_id()]
     assert passages >= 70, "without a model, or by a recall with another, the old vectors stay"
-    missing = tools._status(health.status(app))["passages_without_vector"]
+    found = health.status(app).embedding
+    missing = found.waiting if found else 0
     bar: list[tuple[float, float]] = []
     app.progress = lambda done, total, what="": bar.append((done, total))
 

@@ -17,7 +17,7 @@ from recollect.model.memory import Bridge, BridgeType, Memory, Message, Status, 
 from recollect.model.passage import TURN
 from recollect.model.query import Hit
 from recollect.model.result import Card, Compacted, Found, Recalled, Recollection, Result, Scope, Shown, Suggested
-from recollect.render import tools
+from recollect.ops.calls import answer_agent
 from recollect.render.recall_text import MAX_CHARS, ago, recall_text
 from tests.model.strategies import bridges, figures, memories, moments, texts
 from tests.render.results import RECALLED, RESULTS
@@ -227,7 +227,7 @@ NONCE = "0123abcd"
 
 def sent(result: Result, offset: int = 0) -> str:
     """As it goes over the pipe."""
-    told = tools.answer(result, now=NOW, nonce=NONCE, offset=offset)
+    told = answer_agent(result, now=NOW, nonce=NONCE, offset=offset)
     content: dict[str, object] = {"content": [{"type": "text", "text": told["text"]}], "isError": False}
     if told["data"] is not None:
         content["structuredContent"] = told["data"]
@@ -246,7 +246,7 @@ def test_every_kind_of_result_has_an_answer_within_the_limit():
 def pages(whole: Shown) -> Iterator[str]:
     offset = 0
     while True:
-        yield (page := str(tools.answer(whole, now=NOW, nonce=NONCE, offset=offset)["text"]))
+        yield (page := str(answer_agent(whole, now=NOW, nonce=NONCE, offset=offset)["text"]))
         found = re.search(r"to read on: ai_recall\(\"\w+\+(\d+)\"\)", page)
         if found is None:
             break
@@ -300,7 +300,7 @@ BEFORE: dict[str, Any] = {"active_threads": 1}
     ],
 )
 def test_of_a_long_report_the_first_come_with_a_count_of_the_rest(long: Compacted | Suggested, name: str):
-    told: Any = tools.answer(long, now=NOW, nonce=NONCE)["data"]
+    told: Any = answer_agent(long, now=NOW, nonce=NONCE)["data"]
     count = len(long.actions if isinstance(long, Compacted) else long.merge_candidates)
 
     assert told.keys() >= long.as_json().keys()
@@ -310,7 +310,7 @@ def test_of_a_long_report_the_first_come_with_a_count_of_the_rest(long: Compacte
 
 
 def test_a_recall_names_its_memories():
-    told = str(tools.answer(RECALLED, now=NOW, nonce=NONCE)["text"])
+    told = str(answer_agent(RECALLED, now=NOW, nonce=NONCE)["text"])
     for one in RECALLED.found.found:
         assert f"Id: {one.hit.memory.id}" in told
     many = replace(RECALLED, found=replace(RECALLED.found, found=RECALLED.found.found * 40))

@@ -1,8 +1,9 @@
 """Operations called by name: how the MCP server and other programs reach them, through the daemon or without it.
 
 The body is `{"op": "recall", "values": {"query": ["deploy"]}}`, with `"dry_run": true` where nothing is to be written.
-The answer is what `--json` prints; with `"for": "agent"` it is `{"text": …, "data": …}`, as an agent reads it
-(render/tools.py). Operations for a person at the command line are not offered.
+The answer is what `--json` prints; with `"for": "agent"` it is `{"text": …, "data": …}`, as an agent reads it: as JSON
+under 8,000 characters in all. A long memory comes in pages, and of a long report the first entries and how many were
+left out. Operations for a person at the command line are not offered.
 """
 
 from __future__ import annotations
@@ -11,18 +12,25 @@ import difflib
 import json
 import typing
 from contextlib import suppress
+from dataclasses import replace
 from enum import Enum
+from functools import partial
 
 from recollect.app.core import App
 from recollect.app.session_ledger import record_asked
 from recollect.base.errors import BadInput, RecollectError, Stopped
 from recollect.base.ids import fresh_key
-from recollect.base.text import storable
+from recollect.base.moment import Moment
+from recollect.base.text import clip, storable
 from recollect.model.codec import Json, decode, encode
-from recollect.model.result import Recalled
+from recollect.model.result import Cards, Compacted, Done, Overview, Recalled, Result, Shown, Suggested, Summary
 from recollect.ops.table import OPS, Effect, Op
-from recollect.render import tools
+from recollect.render import inject
+from recollect.render.inject import neutral, plain
+from recollect.render.recall_text import memory_text
 
+_ASK = 'ai_recall("{}")'
+_TITLE_CHARS = 80
 _LONG = frozenset({"verify", "suggestions", "compact"})
 
 
@@ -83,7 +91,7 @@ def run_call(app: App, call: Call, work: Work | None = None) -> bytes:
         if isinstance(result, Recalled) and result.found.found and not result.offset:
             with suppress(RecollectError):  # where the store cannot be written, the answer still stands
                 record_asked(app, call.session, {one.hit.turn_mark: one.scope for one in result.found.found})
-        answer = tools.answer(result, now=app.clock.now(), nonce=fresh_key()[:8], offset=call.offset)
+        answer = answer_agent(result, now=app.clock.now(), nonce=fresh_key()[:8], offset=call.offset)
     return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")
 
 
@@ -123,3 +131,59 @@ def _parse_choice(name: str, kind: type[Enum], value: object) -> Enum:
         meant = f"Did you mean {near[0]}? " if near else ""
         raise BadInput(f"There is no {name} {str(value)[:80]!r}.", hint=f"{meant}Known: {', '.join(choices)}.")
     return choices[said]
+
+
+def answer_agent(result: Result, *, now: Moment, nonce: str, offset: int = 0) -> dict[str, Json]:
+    match result:
+        case Recalled():
+            told = inject.requested_recall(result, nonce=nonce, now=now, ask=_ASK, archived="archived=true")
+            return {"text": told.text, "data": None}
+        case Shown():
+            text = partial(memory_text, result, now=now, ask=_ASK, offset=offset)
+            return {"text": inject.fence(nonce, lambda chars: text(max_chars=chars)), "data": None}
+        case Suggested():
+            merges, splits = len(result.merge_candidates), len(result.split_candidates)
+            return _data(result.as_json(), merge_candidates=merges, split_candidates=splits)
+        case Compacted(actions=actions):  # there may be a hundred thousand actions: only the first are encoded
+            data = replace(result, actions=actions[:200]).as_json()
+            return _data({**data, "summary": result.summary}, actions=len(actions))
+        case Overview(version, _, project, _, stores):
+            kinds = {str(scope): counts.by_kind_and_status for scope, _, counts in stores}
+            return _data({
+                "version": version, "project": project,
+                "memories": {of: {f"{kind} {status}": n for kind, status, n in rows} for of, rows in kinds.items()},
+                "focus": [{**point, "topic": plain(str(point["topic"]), _TITLE_CHARS)} for point in result.focus],
+                "passages_without_vector": result.embedding.waiting if result.embedding else 0,
+                "set_aside_as_damaged": len(result.set_aside), "settings_problems": result.settings_problems,
+            }, focus=len(result.focus))  # fmt: skip
+        case Done(summary, _, _, _, dry_run, notes):
+            return _text(f"Dry run: nothing was written. {summary}" if dry_run else summary, notes)
+        case Summary(summary, _, notes):
+            return _text(summary, notes)
+        case Cards(cards):
+            listed: list[Json] = [
+                {"id": card.memory.id, "title": plain(card.memory.title, _TITLE_CHARS), "kind": str(card.memory.kind)}
+                for card in cards[:50]
+            ]
+            return {"text": "", "data": {"memories": listed}}
+        case _:
+            return _data({"result": encode(result)})
+
+
+def _text(summary: str, notes: tuple[str, ...]) -> dict[str, Json]:
+    return {"text": clip(neutral("\n".join((summary, *notes))), 1_500), "data": None}
+
+
+def _data(data: dict[str, typing.Any], **totals: int) -> dict[str, Json]:
+    """Sent twice, as data and as text, because some agents read the one and some the other. `totals`: the lists that
+    may be cut until both fit, and how many entries there are of each."""
+    while True:
+        left_out = {name: total - len(data[name]) for name, total in totals.items() if total > len(data[name])}
+        sent = {**data, **({"left_out": left_out} if left_out else {})}
+        text = json.dumps(sent, ensure_ascii=False)
+        if inject.json_chars(text) + len(text) <= inject.ANSWER_CHARS:
+            return {"text": text, "data": sent}
+        longest = max(totals, key=lambda name: len(data[name]), default="")
+        if not longest or not data[longest]:
+            return _data({"summary": clip(text, 1_000)})
+        data = {**data, longest: data[longest][: len(data[longest]) * 3 // 4]}

@@ -6,7 +6,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from itertools import chain
@@ -17,14 +18,13 @@ from recollect.app.core import IMPORT_ACTOR, App
 from recollect.base.errors import BadImport, BadInput, NotFound, StoreReadOnly
 from recollect.base.files import create_new
 from recollect.base.ids import is_id
-from recollect.base.text import clip, counted, storable
+from recollect.base.text import clip, counted, one_line, storable
 from recollect.model.codec import Json, canonical, decode, decode_memory, encode
-from recollect.model.memory import Bridge, Lane, Message
+from recollect.model.memory import Bridge, Lane, Memory, Message
 from recollect.model.plan import Alias, Create, Link, Plan
 from recollect.model.result import Scope, Summary
 from recollect.ops.memories import User, scope_of
 from recollect.ops.table import Arg
-from recollect.render import markdown
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -33,6 +33,7 @@ FORMAT = "recollect-jsonl"
 VERSION = 1
 _MAX_PROBLEM_CHARS = 200
 _BATCH = 200
+_NO_NAME = re.compile(r"[^\w]+")
 _HINT = "Nothing was imported. `recollect export FILE` writes a whole file."
 
 
@@ -69,13 +70,40 @@ def export(
 def _write_notes(app: App, scope: Scope, target: Path, total: int) -> None:
     """One file per memory, in a folder for each kind."""
     store = app.reader(scope)
-    names = {memory.id: markdown.file_name(memory) for memory, _ in store.each()}
+    names = {}  # made from the title, and from the id so that no two are the same
+    for memory, _ in store.each():
+        slug = clip(_NO_NAME.sub("-", one_line(memory.title).lower()).strip("-"), 60).rstrip("…-")
+        names[memory.id] = f"{slug or memory.kind}-{memory.id[-6:]}"
     for number, (memory, messages) in enumerate(store.each(), start=1):
-        text = markdown.page(memory, messages, store.bridges(memory.id), names)
+        text = _page(memory, messages, store.bridges(memory.id), names)
         folder = target / f"{memory.kind}s"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         create_new(folder / f"{names[memory.id]}.md", text, mode=0o600)
         app.progress(number, total, "memories")
+
+
+def _page(memory: Memory, messages: Sequence[Message], bridges: Sequence[Bridge], names: Mapping[str, str]) -> str:
+    """`names`: the files of the memories that it is linked to, by id."""
+    tags = dict.fromkeys(_NO_NAME.sub("-", word).strip("-") for word in (*memory.topics, *memory.tags))
+    fields: dict[str, object] = {
+        "id": memory.id, "kind": str(memory.kind), "status": str(memory.status), "tags": [tag for tag in tags if tag],
+        "group": memory.group, "lane": str(memory.lane), "origin": memory.origin, "pinned": memory.pinned,
+        "created": memory.created_at.iso(), "last_active": memory.last_active_at.iso(),
+        "superseded_by": memory.superseded_by or "",
+    }  # fmt: skip
+    head = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items() if value]
+    parts = ["\n".join(("---", *head, "---")), f"# {one_line(memory.title)}", memory.body.strip()]
+    said = [f"> {one.at.iso()} {one.source}\n\n{one.content.strip()}" for one in messages if one.content != memory.body]
+    if said:
+        parts += ["## Messages", *said]
+    links = [
+        f"- {bridge.type} [[{names[other]}]]"
+        for bridge in bridges
+        if (other := bridge.target if bridge.source == memory.id else bridge.source) in names
+    ]
+    if links:
+        parts += ["## Related", "\n".join(links)]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _write_lines(app: App, scope: Scope, target: Path, total: int) -> None:
