@@ -1,6 +1,4 @@
-"""Memories of any kind, through the operations: pin, edit, put away, bring back, delete, merge, split, list."""
-
-from __future__ import annotations
+"""Memories of any kind and the journal, through the operations; rules and the inbox."""
 
 import math
 from collections.abc import Callable
@@ -8,17 +6,25 @@ from pathlib import Path
 
 import pytest
 
+from recollect.app import core, rule_keeping
 from recollect.app.core import MAX_TITLE_CHARS, MAX_TOPICS, App
-from recollect.base.errors import BadInput, NotFound, UnknownId
+from recollect.base.errors import BadInput, Conflict, NotFound, UnknownId
 from recollect.base.text import NUL_SYMBOL, REPLACEMENT
-from recollect.model.memory import BridgeType, Lane, Status, Thread
+from recollect.model.memory import BridgeType, Lane, Rule, RuleType, Status, Thread
 from recollect.model.plan import Create
 from recollect.model.result import Done, Scope
-from recollect.ops import memories, rules
-from recollect.ops.memories import archive, delete, edit, link, merge, restore, show, split, threads
+from recollect.model.session import EventName
+from recollect.ops import memories, notes, past_sessions, recall, rules, transfer, upkeep
+from recollect.ops.forget import erase
+from recollect.ops.memories import archive, delete, edit, link, log, merge, restore, show, split, threads, undo
 from recollect.ops.recall import search
-from tests.ops.ask import kept, made, pinned, said, states, titles
+from tests.cli.run import run
+from tests.hooks.talk import Talk
+from tests.jobs.test_lessons import session
+from tests.ops.ask import holding, keep, kept, made, pinned, said, states, titles
 from tests.ops.conftest import Opens
+from tests.ops.test_vault_sync import put
+from tests.ops.transcript import Transcript
 from tests.values import NOW, act, messages, plan, thread
 
 NOBODY = "thread_20200101_000000_000000"
@@ -32,12 +38,8 @@ def after(app: App, *, days: float) -> None:
     app.clock.at = NOW.plus(days=days)  # type: ignore[attr-defined]
 
 
-# Pins
-
-
 def test_a_pin_is_kept_as_the_spec_says(app: App, open_app: Opens):
     done = memories.pin(app, "Deploys go through staging first.", topics=(" deploy ", "ops", "deploy", ""))
-
     pin = kept(app, made(done))
     assert done.summary == f"Pinned as {pin.id} (weight=1.30)"
     assert isinstance(pin, Thread)
@@ -95,17 +97,12 @@ def test_what_cannot_be_pinned(app: App, text: str, options: dict[str, object], 
         memories.pin(app, text, **options)  # type: ignore[arg-type]
 
 
-# Putting away and bringing back
-
-
 def test_many_are_archived_and_restored_as_one_change(app: App):
     ids = tuple(pinned(app, text) for text in "abc")
-
     assert archive(app, ids).summary == "Archived 3 memories."
     assert titles(app, "a") == set()
     assert set(listed(app, status=Status.ARCHIVED)) == {"a", "b", "c"}
     assert archive(app, ids[:1]).change is None, "it is archived already"
-
     assert restore(app, ids[:1]).summary == f"Restored {ids[0]}."
     assert listed(app, status=Status.ACTIVE) == ["a"]
     assert archive(app, (*ids, ids[0])).plan.touched() == ids[:1]
@@ -118,14 +115,12 @@ def test_a_deleted_memory_is_gone_with_its_bridges_and_other_ids_until_undone(ap
     link(app, b, c)
     merge(app, a, d)
     before = states(app)
-
     delete(app, (d, b))
     assert titles(app, "alpha beta gamma delta") == {"gamma"}
     assert show(app, c).bridges == ()
     for id in (a, b):
         with pytest.raises(UnknownId):
             show(app, id)
-
     memories.undo(app)
     assert states(app) == before
 
@@ -139,9 +134,6 @@ def test_nothing_is_done_when_one_of_many_is_unknown(app: App, put: Callable[[Ap
     with pytest.raises(BadInput, match="some in yours"):
         put(app, (a, everywhere))
     assert states(app) == before
-
-
-# Editing
 
 
 def test_edit_changes_what_is_given_and_no_more(app: App):
@@ -162,9 +154,6 @@ def test_edit_changes_what_is_given_and_no_more(app: App):
     memories.undo(app)
     memories.undo(app)
     assert states(app) == before
-
-
-# Merging and splitting
 
 
 def test_merged_memories_answer_under_every_id_until_undone(app: App):
@@ -219,9 +208,7 @@ def test_a_split_moves_the_messages_on_a_topic(app: App):
     heard = messages(talk, "Fix the login form.", "The database is slow.", "A metadatabase?", "DATABASE index added.")
     app.writer(Scope.PROJECT).apply(plan(Create(talk, heard)), act())
     before = states(app)
-
     child = made(split(app, talk.id, topics=("database",)))
-
     assert [m.content for m in said(app, child)] == ["The database is slow.", "DATABASE index added."]
     assert [m.content for m in said(app, talk.id)] == ["Fix the login form.", "A metadatabase?"]
     new = kept(app, child)
@@ -233,16 +220,12 @@ def test_a_split_moves_the_messages_on_a_topic(app: App):
     assert states(app) == before
 
 
-# Listing and finding
-
-
 def test_threads_are_listed_most_recently_active_first(app: App):
     pinned(app, "first", topics=("Auth",))
     after(app, days=1)
     pinned(app, "everywhere", user=True)
     after(app, days=2)
     pinned(app, "last")
-
     assert listed(app) == ["last", "everywhere", "first"]
     assert listed(app, limit=1) == ["last"]
     assert listed(app, topic="auth") == ["first"]
@@ -264,9 +247,6 @@ def test_looking_makes_nothing(app: App):
     assert list(Path.cwd().iterdir()) == []
 
 
-# Links
-
-
 def bridges(app: App, id: str) -> list[tuple[str, str, BridgeType, float]]:
     return [(b.source, b.target, b.type, b.weight) for b, _ in memories.show(app, id).bridges]
 
@@ -278,7 +258,6 @@ def test_two_memories_can_be_joined_by_every_type_again_with_another_weight_and_
         memories.link(app, a, b, type=type, weight=0.7)
         assert memories.link(app, a, b, type=type, weight=0.7).change is None
     assert sorted(bridges(app, a)) == sorted(bridges(app, b)) == sorted((a, b, type, 0.7) for type in BridgeType)
-
     memories.undo(app)
     assert (a, b, list(BridgeType)[-1], 0.5) in bridges(app, a)
     memories.undo(app)
@@ -291,10 +270,8 @@ def test_unlink_takes_all_bridges_of_two_whichever_way_they_lead_or_one_type(app
     memories.link(app, b, a, type=BridgeType.DEPENDS)
     memories.link(app, a, c)
     memories.link(app, a, c, type=BridgeType.DEPENDS)
-
     memories.unlink(app, a, b)
     memories.unlink(app, a, c, type=BridgeType.EXTENDS)
-
     assert bridges(app, a) == [(a, c, BridgeType.DEPENDS, 0.5)]
     with pytest.raises(NotFound, match="No link"):
         memories.unlink(app, a, c, type=BridgeType.EXTENDS)
@@ -303,7 +280,6 @@ def test_unlink_takes_all_bridges_of_two_whichever_way_they_lead_or_one_type(app
 def test_what_cannot_be_joined(app: App):
     a, b, everywhere = pinned(app, "a"), pinned(app, "b"), pinned(app, "c", user=True)
     nobody = next(id for digit in "0123" if (id := f"{b[:-1]}{digit}") not in (a, b, everywhere))
-
     for weight in (-0.01, 1.01, math.nan, math.inf):
         with pytest.raises(BadInput, match="between 0 and 1"):
             memories.link(app, a, b, weight=weight)
@@ -316,3 +292,251 @@ def test_what_cannot_be_joined(app: App):
     for same in (a, b):
         with pytest.raises(BadInput, match="same memory"):
             memories.link(app, a, same)
+
+
+def changed(done: Done) -> str:
+    assert done.change is not None
+    return done.change
+
+
+def test_the_log_names_every_change_newest_first(app: App):
+    a = pinned(app, "a")
+    rules.add(app, "Use tabs", user=True)
+    memories.delete(app, (a,))
+    assert [(scope, entry.op, entry.actor) for scope, entry in log(app).entries] == [
+        (Scope.PROJECT, "delete", "user"),
+        (Scope.PROJECT, "pin", "user"),
+        (Scope.USER, "rule add", "user"),
+    ]
+    assert [entry.op for _, entry in log(app, a).entries] == ["delete", "pin"], "also of what was deleted"
+    assert len(log(app, limit=1).entries) == 1
+    with pytest.raises(UnknownId):
+        log(app, "thread_20200101_000000_000000")
+
+
+def test_undo_takes_back_one_change_after_another(app: App):
+    a = pinned(app, "a")
+    first = states(app)
+    memories.edit(app, a, body="other")
+    undo(app)
+    assert states(app) == first
+    undo(app)
+    assert states(app)[Scope.PROJECT].memories == {}
+    with pytest.raises(NotFound, match="nothing to undo"):
+        undo(app)
+
+
+def test_the_last_change_is_the_last_in_either_store_even_where_the_clock_was_set_back(app: App):
+    for days, user in ((0, False), (-2, False), (1, True)):
+        app.clock.at = NOW.plus(days=days)  # type: ignore[attr-defined]
+        pinned(app, f"day {days}", user=user)
+    undone = [undo(app) for _ in range(2)]
+    assert [done.scope for done in undone] == [Scope.USER, Scope.PROJECT]
+    assert [card.memory.title for card in memories.threads(app).cards] == ["day 0"]
+
+
+def test_a_change_is_named_by_a_part_of_its_id_and_undone_where_nothing_later_stands_on_it(app: App):
+    first, other = memories.pin(app, "a"), memories.pin(app, "b")
+    change = changed(first)
+    with pytest.raises(NotFound, match="No change"):
+        undo(app, change[:-1] + ("0" if change[-1] != "0" else "1"))
+    undo(app, change[-6:])
+    (card,) = memories.threads(app).cards
+    memories.edit(app, card.memory.id, body="other")
+    with pytest.raises(Conflict) as problem:
+        undo(app, changed(other))
+    assert "recollect log" in problem.value.hint
+
+
+def test_what_was_undone_says_how_to_do_it_again(app: App):
+    done = memories.pin(app, "a")
+    back = undo(app)
+    with pytest.raises(BadInput, match="was undone by") as problem:
+        undo(app, changed(done))
+    assert problem.value.hint == f"To redo it: `recollect undo {back.change}`."
+    entries = {entry.change: entry for _, entry in log(app).entries}
+    assert (entries[changed(done)].undone_by, entries[changed(back)].undoes) == (back.change, done.change)
+    undo(app, changed(back))
+    assert len(memories.threads(app).cards) == 1
+    assert undo(app).summary.startswith("Undid pin"), "what was done again can be undone again"
+    assert memories.threads(app).cards == ()
+
+
+CANARY = "Xylographer"
+
+
+def check_gone(app: App, *ids: str, group: str | None = None) -> str:
+    """Nothing of what is purged is left in any file."""
+    assert holding(app.home.root, CANARY), "the canary was there"
+    told = erase(app, ids, group=group)
+    app.close()
+    assert holding(app.home.root, CANARY) == holding(app.home.root, CANARY.lower()) == []
+    return told.summary
+
+
+def test_nothing_of_a_purged_memory_is_left_in_store_and_backups(app: App):
+    a, b = pinned(app, f"A {CANARY} sings.", topics=(CANARY,)), pinned(app, "Other words.")
+    memories.link(app, a, b)
+    memories.edit(app, a, title=f"{CANARY} in the title")
+    upkeep.backup(app)
+    memories.edit(app, a, body="No longer named here.")
+    upkeep.backup(app)
+    assert "2 backups" in check_gone(app, a)
+    assert titles(app, "words") == {"Other words."}
+    assert all(not findings for _, _, findings in upkeep.verify(app).stores)
+
+
+def test_merged_deleted_and_user_memories_go_too(app: App):
+    a, merged = pinned(app, f"Kept {CANARY}."), pinned(app, f"A {CANARY} sings.")
+    memories.merge(app, a, merged)
+    deleted, everywhere = pinned(app, f"A {CANARY} is gone."), pinned(app, f"The {CANARY} again.", user=True)
+    memories.delete(app, (deleted,))
+    check_gone(app, merged, deleted, everywhere)
+
+
+def test_everything_of_a_group_can_be_purged(app: App):
+    old, new = thread(f"{CANARY} one", group="session-1"), thread("Another", group="session-2")
+    keep(app, old, new)
+    check_gone(app, group="session-1")
+    assert titles(app, "another") == {"Another"}
+    with pytest.raises(NotFound, match="No memory came from"):
+        erase(app, group="session-1")
+
+
+def test_a_purged_change_stays_in_the_log_without_words_and_cannot_be_undone(app: App):
+    a = pinned(app, f"A {CANARY} sings.")
+    upkeep.backup(app)
+    copy = core.backups_of(app.store_path(Scope.PROJECT))[0]
+    copy.write_bytes(b"\x00" * 100 + copy.read_bytes()[100:])
+    told = erase(app, (a,))
+    assert not copy.exists()
+    assert ["could not be opened and was removed" in note for note in told.notes] == [True]
+    found = [(entry.op, entry.summary, entry.purged) for _, entry in log(app).entries]
+    assert found == [("purge", "Purged 1 memory", True), ("pin", "purged", True)]
+    with pytest.raises(NotFound, match="nothing to undo"):
+        undo(app)
+
+
+def test_a_purge_needs_to_be_told_what(app: App):
+    a = pinned(app, "a")
+    for ids, group in [((), None), ((a,), "session-1"), ((), "")]:
+        with pytest.raises(BadInput, match="not both"):
+            erase(app, ids, group=group)
+    with pytest.raises(UnknownId):
+        erase(app, (a, "thread_20200101_000000_000000"))
+    assert titles(app, "a") == {"a"}
+
+
+def in_force(app: App) -> list[str]:
+    return [card.memory.body for card in rules.listing(app).cards]
+
+
+def test_a_rule_is_kept_and_listed(app: App):
+    rule = kept(app, made(rules.add(app, " Use pnpm,\n never npm ", type=RuleType.CORRECTION, topics=("js",))))
+    assert isinstance(rule, Rule)
+    assert (rule.body, rule.rule_type, rule.topics) == ("Use pnpm, never npm", RuleType.CORRECTION, ("js",))
+    assert in_force(app) == ["Use pnpm, never npm"]
+
+
+@pytest.mark.parametrize("again", ["Use pnpm, never npm", "use PNPM, never npm", "  Use pnpm,\tnever npm\n"])
+def test_the_same_rule_said_again_is_counted(app: App, again: str):
+    first = made(rules.add(app, "Use pnpm, never npm"))
+    done = rules.add(app, again)
+    assert done.plan.touched() == (first,)
+    assert kept(app, first).seen == 2
+    assert len(in_force(app)) == 1
+
+
+def test_a_retired_rule_is_out_of_force_until_restored(app: App):
+    rule = made(rules.add(app, "Use tabs"))
+    memories.archive(app, (rule,))
+    assert in_force(app) == []
+    assert [c.memory.id for c in rules.listing(app, status=Status.ARCHIVED).cards] == [rule]
+    memories.restore(app, (rule,))
+    assert in_force(app) == ["Use tabs"]
+    memories.archive(app, (rule,))
+    rules.add(app, "Use tabs")
+    rules.add(app, "Use tabs", user=True)
+    rules.add(app, "Use spaces")
+    assert sorted(in_force(app)) == ["Use spaces", "Use tabs", "Use tabs"]
+
+
+@pytest.mark.parametrize("text", ["", " \n", "x" * 2_001])
+def test_a_rule_is_a_sentence(app: App, text: str):
+    with pytest.raises(BadInput):
+        rules.add(app, text)
+
+
+@pytest.fixture
+def service(open_app: Opens) -> App:
+    """As the daemon answers hooks and tools."""
+    return open_app(actor="agent")
+
+
+def authors(app: App, op: str) -> set[str]:
+    return {entry.actor for _, entry in memories.log(app, limit=100).entries if entry.op == op}
+
+
+def test_a_rule_said_in_a_prompt_is_the_users(service: App):
+    Talk(service).say("no, we use pnpm here, not npm")
+    assert authors(service, "capture") == {"user"}
+    service.close()
+    printed = run("log").out
+    assert " user " in printed
+    assert "agent" not in printed
+
+
+def test_a_prompt_that_no_hook_heard_is_the_users_too(service: App, tmp_path: Path):
+    transcript = Transcript(service, tmp_path, "s-1")
+    transcript.line("user", "no, we use pnpm here, not npm")
+    transcript.event(EventName.TURN_ENDED)
+    past_sessions.catch_up(service)
+    assert authors(service, "capture") == {"user"}
+
+
+def test_what_an_agent_pins_and_adds_is_the_agents(service: App):
+    memories.pin(service, "Deploys go through staging")
+    rules.add(service, "Use tabs")
+    assert authors(service, "pin") == authors(service, "rule add") == {"agent"}
+
+
+def test_what_tools_told_is_the_tools(service: App, tmp_path: Path):
+    session(service, tmp_path, "s-1")
+    past_sessions.catch_up(service)
+    assert authors(service, "learn") == {"tool"}
+
+
+def test_what_was_imported_is_the_imports(service: App, open_app: Opens, tmp_path: Path):
+    memories.pin(service, "Deploys go through staging")
+    transfer.export(service, str(tmp_path / "out.jsonl"))
+    other = open_app(home=tmp_path / "other")
+    transfer.import_jsonl(other, str(tmp_path / "out.jsonl"))
+    assert authors(other, "import") == {"import"}
+
+
+def test_a_note_that_a_person_wrote_is_the_users_and_one_of_the_project_the_repositorys(service: App):
+    put(service.home.vault, "deploy.md", "# Deploy\nAsk Anna first.\n")
+    put(Path.cwd() / ".ai" / "memory", "release.md", "# Release\nAsk Ben first.\n")
+    notes.sync(service)
+    assert authors(service, "note sync") == {"user", "repository"}
+
+
+def test_why_names_who_said_what_was_shown(service: App):
+    rule_keeping.capture_prompt(
+        service, rule_keeping.read_prompt(service, "no, we use pnpm here, not npm"), session="s-1"
+    )
+    pinned = made(memories.pin(service, "pnpm is installed by corepack here"))
+    found = recall.recall(service, ("pnpm",)).found.found
+    assert {one.hit.memory.id for one in found} >= {pinned}
+    service.close()
+    lines = run("why").out.splitlines()
+    assert next(line for line in lines if pinned[-6:] in line).count("(source: agent)") == 1
+    assert next(line for line in lines if "Use pnpm, not npm." in line).count("(source: user)") == 1
+
+
+def test_undo_says_what_it_took_back_and_who_did(service: App, open_app: Opens):
+    Talk(service).say("no, we use pnpm here, not npm")
+    person = open_app()
+    done = memories.undo(person)
+    assert done.summary.startswith("Undid capture: Rule rule_")
+    assert authors(person, "undo") == {"user"}

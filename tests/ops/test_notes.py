@@ -1,5 +1,6 @@
-from __future__ import annotations
+"""Notes by name: every command changes file and memory together, and undo brings both back byte for byte."""
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -10,13 +11,16 @@ import pytest
 
 from recollect.app import note_files
 from recollect.app.core import App
-from recollect.base.errors import BadInput, Conflict, NotFound, StoreBusy, UnknownId
+from recollect.base import swap
+from recollect.base.errors import BadInput, Conflict, NotFound, RecollectError, StoreBusy, UnknownId
 from recollect.jobs import vault_sync
+from recollect.lifecycle import strength
 from recollect.model.codec import encode
 from recollect.model.memory import Lane, Note, Status
 from recollect.model.result import Done, Scope
 from recollect.ops import forget, memories, notes, steering
 from recollect.vault import dialects, note_folder, page
+from tests.ops import golden
 from tests.ops.ask import files, holding, kept, made, set_to, titles
 from tests.ops.conftest import Opens
 from tests.ops.test_vault_sync import all_notes, links, looked, put
@@ -28,7 +32,6 @@ def read(app: App, path: str) -> str:
 
 def test_a_saved_note_is_a_file_that_editors_read_and_a_memory(app: App):
     id = made(notes.save(app, "Ask Anna first.", title="Before a deploy", tags=("ops",), group="work"))
-
     text = read(app, "before-a-deploy.md")
     note = kept(app, id)
     assert text.startswith(
@@ -52,27 +55,22 @@ def test_a_note_waits_in_the_inbox_and_an_archived_one_is_never_surfaced_and_com
     notes.restore(app, ("zebra",))
     text = read(app, "zebra.md")
     assert "hunter2" not in text
-
     notes.archive(app, (id,))
     assert (kept(app, id).status, read(app, "_archive/zebra.md")) == (Status.ARCHIVED, text)
     assert titles(app, "zebra") == set()
-
     notes.restore(app, ("zebra.md",))
     assert (kept(app, id).status, read(app, "zebra.md")) == (Status.ACTIVE, text)
 
 
 def test_an_evolved_note_supersedes_the_old_one(app: App):
     old = made(notes.save(app, "The zebra approves.", title="Approval", tags=("ops",)))
-
     new = made(notes.evolve(app, "approval", "The giraffe approves.", title="Approval now"))
-
     assert (kept(app, old).status, kept(app, old).superseded_by) == (Status.SUPERSEDED, new)
     assert kept(app, new).tags == ("ops",)
     assert page.read(read(app, "approval.md"), "approval.md").superseded
     assert titles(app, "approves") == {"Approval now"}
     notes.sync(app)
     assert (kept(app, old).status, kept(app, old).superseded_by) == (Status.SUPERSEDED, new)
-
     notes.restore(app, ("approval",))
     assert kept(app, old).status is Status.ACTIVE
 
@@ -96,7 +94,6 @@ def test_a_name_that_fits_several_is_asked_about(app: App, vault: Path):
     put(vault, "one/foo.md")
     put(vault, "two/foo.md")
     notes.sync(app)
-
     with pytest.raises(NotFound, match=r"(?s)one/foo\.md.*two/foo\.md"):
         notes.show(app, "foo")
     with pytest.raises(NotFound):
@@ -120,7 +117,6 @@ def test_notes_are_listed_by_tag_group_and_status(app: App, vault: Path):
 
 def test_what_is_empty_or_done_twice_is_refused_with_a_reason(app: App):
     notes.save(app, "The zebra approves.", title="Zebra")
-
     with pytest.raises(BadInput, match="empty"):
         notes.save(app, "  \n")
     with pytest.raises(BadInput, match="already in use"):
@@ -151,9 +147,7 @@ def test_what_would_come_back_with_the_file_is_refused(app: App, change: Callabl
 
 def test_only_what_a_note_says_can_be_asked_for_by_its_name(app: App):
     notes.save(app, "The zebra approves.", title="Zebra")
-
     shown = memories.show(app, "zebra.md", content=True)
-
     assert shown.said == "The zebra approves."
     assert encode(shown) == {"id": shown.card.memory.id, "content": shown.said}
     with pytest.raises(UnknownId):
@@ -162,13 +156,11 @@ def test_only_what_a_note_says_can_be_asked_for_by_its_name(app: App):
 
 def test_how_a_note_was_judged_is_memorys_own_and_stays_when_its_file_is_read_again(app: App, vault: Path):
     id = made(notes.save(app, "The zebra approves.", title="Zebra"))
-
     for _ in range(5):
         steering.rate(app, id, steering.Verdict.NOT_USEFUL)
     steering.focus(app, id)
     put(vault, "zebra.md", "The zebra approves, still.\n")
     notes.sync(app)
-
     assert len(kept(app, id).ratings) == 5
     notes.restore(app, (id,))
     assert kept(app, id).ratings == ()
@@ -216,9 +208,6 @@ def test_every_command_of_notes_says_what_it_did_though_another_process_looks_at
     assert memories.undo(app).summary == "Undid note restore: deploy-now.md is in use again."
 
 
-# Undo brings a note's file back byte for byte, or says why not and changes nothing
-
-
 TAGGED = "<memory>\r\nThe zebra.\r\n</memory>\r\n"
 COMMANDS: dict[str, Callable[[App], Done]] = {
     "save": lambda app: notes.save(app, "Another.", title="Another"),
@@ -253,13 +242,11 @@ def put_both(app: App, vault: Path, text: str = "The zebra.") -> None:
 def test_undo_puts_the_file_back_byte_for_byte_and_can_itself_be_undone(app: App, vault: Path, command: str, kind: str):
     put_both(app, vault, KINDS[kind])
     before = files(vault), standing(app)
-
     done = COMMANDS[command](app)
     assert files(vault) != before[0]
     notes.sync(app)
     after = files(vault), standing(app)
     undone = memories.undo(app, done.change)
-
     assert (files(vault), standing(app)) == before
     looked(app)
     notes.sync(app)
@@ -275,10 +262,8 @@ def test_a_file_that_was_edited_since_stays_and_undo_says_so(app: App, vault: Pa
     for path in vault.rglob("*.md"):
         path.write_text("the editor's")
     before = files(vault)
-
     with pytest.raises(Conflict, match="changed since"):
         memories.undo(app, done.change)
-
     assert files(vault) == before
 
 
@@ -287,10 +272,8 @@ def test_another_file_in_the_old_place_stays(app: App, vault: Path):
     looked(app)
     done = notes.archive(app, ("zebra",))
     put(vault, "zebra.md", "another zebra")
-
     with pytest.raises(Conflict, match="another file"):
         memories.undo(app, done.change)
-
     assert (vault / "zebra.md").read_text() == "another zebra"
     assert (vault / "_archive/zebra.md").read_text() == "The zebra."
 
@@ -310,7 +293,6 @@ def test_a_process_that_ends_between_the_files_and_the_database_loses_neither(
     with pytest.raises(KeyboardInterrupt):
         COMMANDS[command](app)
     after, texts = looked(app), files(vault)
-
     monkeypatch.setattr(note_files, "write", write)
     assert set(after) >= {str(path.relative_to(vault)) for path in vault.rglob("*.md")}
     notes.sync(app)
@@ -341,7 +323,130 @@ def test_a_secret_that_stood_in_a_file_is_not_kept_for_the_way_back(app: App, va
     looked(app)
     done = notes.evolve(app, "a", "The giraffe.")
     app.close()
-
     assert {path.parent.name for path in holding(app.home.root, secret)} <= {"vault"}
     with pytest.raises(Conflict, match="secret"):
         memories.undo(app, done.change)
+
+
+unix = pytest.mark.skipif(os.name == "nt", reason="names and links of Unix")
+
+
+@unix
+def test_a_vault_survives_save_sync_edit_sync_byte_for_byte(app: App, vault: Path, tmp_path: Path):
+    golden.build(vault, tmp_path / "outside")
+    before = golden.standing(vault)
+
+    told = notes.sync(app)
+    taken = set(all_notes(app))
+    notes.save(app, "Another.", title="Another")
+    put(vault, "crlf.md", b"one\r\nedited\r\n")
+    notes.sync(app)
+    for _ in notes.evolve(app, "another", "Yet another."), notes.archive(app, ("yet-another",)):
+        looked(app)
+    memories.undo(app)
+    notes.sync(app)
+
+    after = golden.standing(vault)
+    assert {name for name in before if before[name] != after.get(name)} == {"crlf.md"}
+    assert set(after) - set(before) == {"another.md", "yet-another.md"}
+    refused = told.facts["refused"]
+    assert isinstance(refused, list)
+    assert {one[0] for one in refused if isinstance(one, list)} == golden.REFUSED
+    assert any("link in.md" in note for note in told.notes)
+    assert any(check.name == "user vault" and "link in.md" in check.detail for check in notes.checks(app))
+    assert taken == set(golden.FILES) - golden.REFUSED - golden.NOT_NOTES
+
+
+@pytest.mark.parametrize("name", sorted(set(golden.FILES) - golden.REFUSED - golden.NOT_NOTES))
+def test_what_is_spliced_into_a_note_leaves_every_other_byte(name: str):
+    text = golden.FILES[name].decode()
+    was = page.read(text, name)
+    changed = page.with_superseded(text, "newer")
+    if name != "tags broken.md":  # what cannot be read cannot be changed
+        assert page.read(changed, name).superseded
+    assert page.read(changed, name).body == was.body
+    kept = [
+        line
+        for line in text.removeprefix("\ufeff").splitlines(keepends=True)
+        if "status" not in line and "mine" not in line
+    ]
+    rest = iter(changed.splitlines(keepends=True))
+    assert all(any(line in other for other in rest) for line in kept)
+    completed = dialects.complete(text, session=1)
+    assert completed == text or dialects.begins_with_tag(text)
+
+
+def _in_place(path: Path, text: str) -> None:
+    with path.open("r+") as file:
+        file.truncate()
+        file.write(text)
+
+
+def _by_rename(path: Path, text: str) -> None:
+    spare = path.with_name("~editor.tmp")
+    spare.write_text(text)
+    os.replace(spare, path)
+
+
+def _away(path: Path, _text: str) -> None:
+    path.unlink()
+
+
+WHOLE = dialects.complete("<memory>\nThe zebra.\n</memory>\n", session=0)
+BARE = "<memory>\nThe zebra.\n</memory>\n"
+
+
+@unix
+@pytest.mark.parametrize("save", [_in_place, _by_rename, _away])
+@pytest.mark.parametrize("moment", ["before it is written", "at the swap"])
+@pytest.mark.parametrize("work", ["evolve", "archive", "tend", "undo"])
+def test_a_save_while_we_write_is_never_lost(
+    app: App, vault: Path, work: str, moment: str, save: type[object], monkeypatch: pytest.MonkeyPatch
+):
+    put(vault, "zebra.md", BARE if work == "tend" else WHOLE)
+    looked(app)
+    done = notes.evolve(app, "zebra", "The giraffe.", title="Giraffe") if work == "undo" else None
+    app.writer(Scope.USER).use([all_notes(app)["zebra.md"].id], partial(strength.count_shown, session=1))
+    before = set(golden.standing(vault))
+    editor = iter([save])
+
+    def saved(place: Path) -> None:
+        for each in editor:
+            each(place, "the editor's")  # type: ignore[call-arg]
+
+    change, exchanged = note_folder.change, swap._exchange_names
+
+    def changing(at: note_folder.Vault, path: str, old: str, new: str) -> None:
+        if moment == "before it is written":
+            saved(at.base / path)
+        change(at, path, old, new)
+
+    def exchanging(one: Path, other: Path) -> bool:
+        saved(other)
+        return exchanged(one, other)
+
+    monkeypatch.setattr(note_folder, "change", changing)
+    if moment == "at the swap":
+        monkeypatch.setattr(swap, "_exchange_names", exchanging)
+    works = {
+        "evolve": lambda: notes.evolve(app, "zebra", "The giraffe.", title="Giraffe"),
+        "archive": lambda: notes.archive(app, ("zebra",)),
+        "tend": lambda: vault_sync.write_some(app, vault_sync.Pending(session_began=True)),
+        "undo": lambda: memories.undo(app, done.change if done else ""),
+    }
+
+    told = False
+    try:
+        works[work]()
+    except RecollectError:
+        told = True
+
+    standing = golden.standing(vault)
+    assert next(editor, None) is None
+    assert told is (work != "tend")
+    assert not [name for name in standing if name.endswith(".tmp")]
+    if save is not _away:
+        assert b"the editor's" in standing.values()
+        assert set(standing) == before
+    looked(app)
+    notes.sync(app)

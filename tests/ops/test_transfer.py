@@ -1,9 +1,10 @@
-from __future__ import annotations
+"""Memories as files: our own, and those of other programs, read, sifted, and never touched."""
 
 import hashlib
 import json
+import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,13 @@ import pytest
 
 from recollect.app.core import App
 from recollect.base.errors import BadImport, BadInput, Conflict, NotFound, RecollectError, StoreReadOnly
-from recollect.model.memory import Anchor, BridgeType, Lane, Rating
+from recollect.base.paths import user_home
+from recollect.base.settings import environment
+from recollect.integrations.foreign_memories import ForeignMemory, why_left_out, words_key
+from recollect.model.memory import Anchor, BridgeType, Kind, Lane, Memory, Rating, Status
 from recollect.model.plan import Create, Link
 from recollect.model.result import Scope
-from recollect.ops import memories, notes, rules, transfer
+from recollect.ops import imports, memories, notes, rules, transfer
 from recollect.ops.transfer import Shape, checksum, export, import_jsonl
 from tests.naughty import NAUGHTY
 from tests.ops.ask import files, keep, kept, made, pinned, states
@@ -74,9 +78,7 @@ def test_an_import_can_be_trusted_less(app: App, open_app: Opens, tmp_path: Path
     keep(app, mine, theirs)
     export(app, FILE)
     other = open_app(home=tmp_path / "other")
-
     import_jsonl(other, FILE, lane=Lane.REPOSITORY)
-
     assert (kept(other, mine.id).lane, kept(other, theirs.id).lane) == (Lane.REPOSITORY, Lane.WEB)
 
 
@@ -86,13 +88,11 @@ def test_an_export_is_private_and_never_overwrites(app: App):
     export(app, FILE)
     assert Path(FILE).stat().st_mode & 0o777 == 0o600
     before = Path(FILE).read_bytes()
-
     with pytest.raises(BadInput, match="already exists"):
         export(app, FILE)
     Path("link").symlink_to("nowhere")
     with pytest.raises(BadInput, match="already exists"):
         export(app, "link")
-
     assert Path(FILE).read_bytes() == before
     assert not Path("nowhere").exists()
 
@@ -118,8 +118,6 @@ def test_a_file_that_is_not_there(app: App, name: str):
     with pytest.raises(NotFound, match="There is no file"):
         import_jsonl(app, name)
 
-
-# Bad files: a whole one of seven lines, then one thing wrong with it.
 
 Lines = list[dict[str, Any]]
 _whole: list[bytes] = []
@@ -261,14 +259,9 @@ def test_an_import_that_clashes_with_what_is_here_says_so(open_app: Opens, tmp_p
     (heard,) = messages(taken, "x")
     other.writer(Scope.PROJECT).apply(plan(Create(taken, (replace(heard, id=first["messages"][0]["id"]),))), act())
     before = states(other)
-
     with pytest.raises(Conflict):
         import_jsonl(other, FILE)
-
     assert states(other) == before
-
-
-# Markdown notes
 
 
 OWN = "# Shop\n\n- Ours is a tea shop"
@@ -280,9 +273,7 @@ def test_every_memory_is_a_note_that_leads_to_its_neighbours(app: App, tmp_path:
         plan(Create(one, messages(one, "It is set late.")), Create(other), Link(bridge(one, other))), act()
     )
     folder = tmp_path / "notes"
-
     transfer.export(app, str(folder), shape=Shape.MARKDOWN)
-
     login = (folder / "threads" / f"login-the-cookie-{one.id[-6:]}.md").read_text(encoding="utf-8")
     assert login.startswith(f'---\nid: "{one.id}"\nkind: "thread"\nstatus: "active"\ntags: ["auth-flow"]\n')
     assert "# Login: the cookie\n\nAbout Login: the cookie." in login
@@ -301,11 +292,8 @@ def test_a_dry_run_writes_no_file(app: App, open_app: Opens, tmp_path: Path, sha
     assert not (tmp_path / "x").exists()
 
 
-# A folder of notes read
-
-
 @pytest.fixture
-def theirs(tmp_path: Path) -> Path:
+def folder_of_notes(tmp_path: Path) -> Path:
     folder = tmp_path / "obsidian"
     put(folder, "deploy.md", "---\ntags: [ops]\ntitle: Deploying\n---\nThe zebra approves. See [[work/anna]].\n")
     put(folder, "work/anna.md", "<conditional>\nWho decides.\n</conditional>\n<memory>\nAnna.\n</memory>\n")
@@ -314,28 +302,25 @@ def theirs(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_folder_of_notes_is_one_change_and_one_undo(app: App, theirs: Path):
+def test_a_folder_of_notes_is_one_change_and_one_undo(app: App, folder_of_notes: Path):
     notes.save(app, "Mine.", title="Deploy")
     before = files(app.home.vault)
-
-    told = notes.import_notes(app, str(theirs))
-
-    assert told.summary == f"Imported 2 notes from {theirs}."
+    told = notes.import_notes(app, str(folder_of_notes))
+    assert told.summary == f"Imported 2 notes from {folder_of_notes}."
     assert any("bad.md" in note for note in told.notes)
     found = all_notes(app)
     assert set(found) == {"deploy.md", "deploy-2.md", "work/anna.md"}
     assert (found["deploy-2.md"].title, found["deploy-2.md"].tags) == ("Deploying", ("ops",))
     assert found["work/anna.md"].title == "Who decides."
     assert len(app.reader(Scope.USER).bridges(found["deploy-2.md"].id)) == 1
-    assert "0 notes" in notes.import_notes(app, str(theirs)).summary
-
+    assert "0 notes" in notes.import_notes(app, str(folder_of_notes)).summary
     memories.undo(app, str(told.facts["change"]))
     assert (files(app.home.vault), set(all_notes(app))) == (before, {"deploy.md"})
 
 
-def test_imported_notes_go_to_the_project_where_asked_and_without_secrets(app: App, theirs: Path):
-    put(theirs, "door.md", "password=hunter2-Xk99qLmz opens it")
-    told = notes.import_notes(app, str(theirs), project=True)
+def test_imported_notes_go_to_the_project_where_asked_and_without_secrets(app: App, folder_of_notes: Path):
+    put(folder_of_notes, "door.md", "password=hunter2-Xk99qLmz opens it")
+    told = notes.import_notes(app, str(folder_of_notes), project=True)
     assert "hunter2" not in (Path.cwd() / ".ai/memory/door.md").read_text()
     memories.undo(app, str(told.facts["change"]))
     assert not list((Path.cwd() / ".ai/memory").rglob("*.md"))
@@ -344,9 +329,238 @@ def test_imported_notes_go_to_the_project_where_asked_and_without_secrets(app: A
 def test_what_was_exported_as_notes_can_be_imported(app: App, tmp_path: Path):
     memories.pin(app, "Deploys go through staging")
     transfer.export(app, str(tmp_path / "out"), shape=Shape.MARKDOWN)
-
     notes.import_notes(app, str(tmp_path / "out"))
-
     assert any("Deploys go through staging" in note.body for note in all_notes(app).values())
     with pytest.raises(NotFound):
         notes.import_notes(app, str(tmp_path / "missing"))
+
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+DAY_MS = 1_767_000_000_000
+
+
+def all_kept(app: App) -> list[Memory]:
+    return [memory for memory, _ in app.reader(Scope.PROJECT).each()]
+
+
+def facts(told: Any) -> dict[str, Any]:
+    return dict(told.facts)
+
+
+@pytest.fixture
+def database(app: App, tmp_path: Path) -> Iterator[Path]:
+    """A database of claude-mem that is open elsewhere, with all that it holds in its log."""
+    path, project = tmp_path / "theirs" / "m.db", app.require_project().root.name
+    path.parent.mkdir()
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA journal_mode = wal")
+    db.execute(
+        "CREATE TABLE observations (id INTEGER PRIMARY KEY, memory_session_id TEXT, project TEXT, type TEXT,"
+        " title TEXT, subtitle TEXT, facts TEXT, narrative TEXT, concepts TEXT, files_modified TEXT,"
+        " created_at_epoch INTEGER)"
+    )
+    db.execute(
+        "CREATE TABLE session_summaries (id INTEGER PRIMARY KEY, project TEXT, request TEXT, learned TEXT,"
+        " completed TEXT, next_steps TEXT, created_at TEXT)"
+    )
+    login = ("Login uses cookies", "No tokens", '["The cookie lives a day"]', "The session cookie is set late.")
+    rows = [
+        (project, *login),
+        (project, "Key in the log", "", "[]", f"The deploy script prints {TOKEN} into its log."),
+        ("elsewhere", "Not ours", "", "[]", "Another project's thoughts about billing."),
+        (project, "", "", "", ""),
+        (project, *login),
+    ]
+    for at, row in enumerate(rows):
+        db.execute(
+            "INSERT INTO observations VALUES (NULL, 's', ?, 'discovery', ?, ?, ?, ?, '[\"auth\"]', '[]', ?)",
+            (*row, DAY_MS + at),
+        )
+    db.execute(
+        "INSERT INTO session_summaries VALUES (1, ?, 'Fix the login', 'Cookies are set late', 'It works', '', ?)",
+        (project, "2026-01-02T10:00:00.000Z"),
+    )
+    path.with_name("m.db-shm").unlink(missing_ok=True)
+    yield path
+    db.close()
+
+
+def test_what_claude_mem_observed_becomes_threads_of_this_project_alone(app: App, database: Path):
+    before = files(database.parent)
+    assert before["m.db-wal"]
+
+    told = facts(imports.claude_mem(app, str(database)))
+
+    memories = {memory.title: memory for memory in all_kept(app)}
+    assert set(memories) == {"Login uses cookies", "Key in the log", "Fix the login"}
+    login = memories["Login uses cookies"]
+    assert login.body == "No tokens\n\nThe session cookie is set late.\n\n- The cookie lives a day"
+    assert (login.lane, login.topics, login.origin) == (Lane.AGENT, ("auth",), "claude-mem")
+    assert login.created_at.micros == login.last_active_at.micros == DAY_MS * 1_000
+    assert login.reinforced_at == NOW, "it fades from today on"
+    assert "Learned: Cookies are set late" in memories["Fix the login"].body
+    assert TOKEN not in memories["Key in the log"].body
+    assert (told["read"], told["new"], told["duplicates"], told["junk"]) == (6, 3, 1, {"empty": 1})
+    assert told["other_projects"] == {"elsewhere": 1}
+    assert sum(told["secrets"].values()) == 1
+    assert files(database.parent) == before, "not a byte of database changes"
+
+
+def test_a_dry_run_writes_nothing_twice_is_once_and_one_undo_takes_all_of_it_back(
+    app: App, open_app: Opens, database: Path
+):
+    told = imports.claude_mem(open_app(dry_run=True), str(database))
+    assert (facts(told)["new"], all_kept(app)) == (3, [])
+    assert "Would import 3 memories of 6" in told.summary
+    assert "Secrets removed" in told.summary
+    imports.claude_mem(app, str(database))
+    again = facts(imports.claude_mem(app, str(database)))
+    assert (again["new"], again["change"]) == (0, None)
+    memories.undo(app)
+    assert all_kept(app) == []
+
+
+def claude_recall(path: Path, *rows: tuple[str, object, str, str | None]) -> None:
+    with sqlite3.connect(path) as db:
+        db.execute(
+            "CREATE TABLE memories (id INTEGER PRIMARY KEY, key TEXT UNIQUE, value TEXT, type TEXT, project_id TEXT,"
+            " timestamp INTEGER, is_active INTEGER DEFAULT 1, something_new BLOB)"
+        )
+        for key, value, sort, project in rows:
+            db.execute(
+                "INSERT INTO memories (key, value, type, project_id, timestamp) VALUES (?, ?, ?, ?, ?)",
+                (key, json.dumps(value), sort, project, DAY_MS),
+            )
+
+
+def test_rules_of_claude_recall_wait_in_the_inbox(app: App):
+    place = user_home(environment()) / ".claude-recall"
+    place.mkdir(parents=True)
+    claude_recall(
+        place / "claude-recall.db",
+        ("pref_1", {"content": "Use pnpm, never npm"}, "preference", None),
+        ("pref_2", {"content": {"value": "use pnpm, never npm."}}, "preference", None),
+        ("corr_1", {"title": "Tests", "content": "Put tests into __tests__ folders"}, "correction", "elsewhere"),
+        ("know_1", "The billing service runs on port 8443 in staging", "project-knowledge", None),
+        ("tool_1", {"content": "Bash ls -la in the project"}, "tool-use", None),
+        ("test_9", {"content": "A preference that a test left behind"}, "preference", None),
+    )
+
+    told = facts(imports.claude_recall(app))
+
+    (rule,) = [memory for memory in all_kept(app) if memory.kind is Kind.RULE]
+    assert (rule.body, rule.status, rule.lane) == ("Use pnpm, never npm", Status.CANDIDATE, Lane.AGENT)
+    assert [card.memory.id for card in rules.list_inbox(app).cards] == [rule.id]
+    assert (told["rules"], told["threads"], told["duplicates"]) == (1, 1, 1)
+    assert told["junk"] == {"a record of tools, not a memory": 1, "test data": 1}
+    assert told["other_projects"] == {"elsewhere": 1}
+
+
+def test_entities_and_their_relations_become_threads_and_bridges(app: App, tmp_path: Path):
+    entities = {"Checkout": ["Runs on three machines", "Go"], "Ledger": ["Keeps every payment for ever"]}
+    relations = {"Ledger": "depends_on", "Nobody": "knows"}
+    lines: list[dict[str, object]] = [
+        {"type": "entity", "name": name, "entityType": "service", "observations": said}
+        for name, said in entities.items()
+    ]
+    lines += [
+        {"type": "relation", "from": "Checkout", "to": to, "relationType": kind} for to, kind in relations.items()
+    ]
+    (tmp_path / "m.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    told = facts(imports.mcp_memory(app, str(tmp_path / "m.jsonl")))
+    assert {one.title: one.topics for one in all_kept(app)} == {"Checkout": ("service",), "Ledger": ("service",)}
+    (bridge,) = app.reader(Scope.PROJECT).bridges()
+    assert (str(bridge.type), told["bridges"]) == ("DEPENDS", 1)
+
+
+def test_an_agents_own_notes_come_in_as_the_agents(app: App, tmp_path: Path):
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    (folder / "MEMORY.md").write_text("- [Tests](tests.md)\n", encoding="utf-8")
+    (folder / "tests.md").write_text(
+        "---\nname: tests\ndescription: Run tests with make\nmetadata:\n  type: feedback\n---\n\n"
+        "Run the tests with make test, not by hand.\n\n**Why:** It was asked for.\n", encoding="utf-8",
+    )  # fmt: skip
+    (folder / "ports.md").write_text("The staging database listens on port 5433.\n", encoding="utf-8")
+    (folder / "recollect-use-pnpm-abc123.md").write_text("Ours.\n", encoding="utf-8")
+
+    imports.memory_folder(app, str(folder))
+
+    rule, thread = sorted(all_kept(app), key=lambda memory: memory.kind)
+    assert (rule.body, rule.status, rule.lane) == (
+        "Run the tests with make test, not by hand.", Status.CANDIDATE, Lane.AGENT,
+    )  # fmt: skip
+    assert thread.body == "The staging database listens on port 5433."
+
+
+def test_rules_of_a_repository_wait_in_the_lowest_lane(app: App):
+    root = app.require_project().root
+    (root / "CLAUDE.md").write_text(
+        "# Shop\n\n## Style\n- Always use **tabs**, never spaces\n- src/ holds the code\n- Run `make dev` to start\n\n"
+        "```sh\n- never run this\n```\n"
+        "<!-- recollect begin -->\n- Use npm, never pnpm\n<!-- recollect end -->\n", encoding="utf-8",
+    )  # fmt: skip
+    told = facts(imports.rules_file(app))
+    rule, order = all_kept(app)
+    assert order.body == "Run `make dev` to start"
+    assert (rule.body, rule.lane, rule.status) == (
+        "Always use tabs, never spaces", Lane.REPOSITORY, Status.CANDIDATE,
+    )  # fmt: skip
+    assert rule.topics == ("Style",)
+    assert told["junk"] == {"not an instruction": 1}
+
+
+@pytest.mark.parametrize("read", [imports.claude_mem, imports.claude_recall])
+@pytest.mark.parametrize("text", [b"", b"no database at all", b"SQLite format 3\x00 and then nothing sound", None])
+def test_a_file_that_is_no_such_database_is_refused(
+    app: App, tmp_path: Path, read: Callable[[App, str], object], text: bytes | None
+):
+    if text is not None:
+        (tmp_path / "x.db").write_bytes(text)
+    else:
+        with sqlite3.connect(tmp_path / "x.db") as db:
+            db.execute("CREATE TABLE other (a)")
+    with pytest.raises(BadInput):
+        read(app, str(tmp_path / "x.db"))
+    with pytest.raises(NotFound):
+        read(app, str(tmp_path / "none.db"))
+    assert all_kept(app) == []
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"type": "other"}', "[" * 100_000])
+def test_a_broken_line_changes_nothing_and_is_named(app: App, tmp_path: Path, line: str):
+    good = json.dumps({"type": "entity", "name": "Ledger", "entityType": "x", "observations": ["Keeps every payment"]})
+    (tmp_path / "m.jsonl").write_text(f"{good}\n{line}\n", encoding="utf-8")
+    with pytest.raises(BadImport, match="line 2"):
+        imports.mcp_memory(app, str(tmp_path / "m.jsonl"))
+    assert all_kept(app) == []
+
+
+def foreign(body: str, key: str = "k") -> ForeignMemory:
+    return ForeignMemory(key, "", body)
+
+
+@pytest.mark.parametrize(
+    ("one", "reason"),
+    [
+        (foreign(""), "empty"),
+        (foreign("12345 !!"), "empty"),
+        (foreign("ok then"), "too short"),
+        (foreign('{"tool": "Bash", "input": {"command": "ls"}}'), "made by a machine"),
+        (foreign("<task-notification>done</task-notification>"), "made by a machine"),
+        (foreign("This is a test of the memory"), "test data"),
+        (foreign("Prefer tabs over spaces", key="test_preference_1"), "test data"),
+        (foreign("0x3f 0x4a 0x99 ab cd ef 1213 88 99 1029 8812 =="), "no words"),
+        (ForeignMemory("k", "", "A record of all the tools", junk="raw"), "raw"),
+        (foreign("Prefer tabs over spaces"), ""),
+        (foreign("テストは必ず書く"), ""),
+        (foreign("The latest test run takes nine minutes"), ""),
+    ],
+)
+def test_what_is_worth_nothing_is_named(one: ForeignMemory, reason: str):
+    assert why_left_out(one) == reason
+
+
+def test_texts_that_differ_in_numbers_and_marks_alone_are_alike():
+    assert words_key("Session 12: All 3 tests passed!") == words_key("session 7 - all 41 tests passed")
+    assert words_key("Use tabs") != words_key("Use spaces")

@@ -87,10 +87,8 @@ def test_a_changed_file_changes_its_note_and_keeps_how_it_was_used(app: App, vau
     put(vault, "a.md", "The zebra approves.\n")
     before = looked(app)["a.md"]
     app.writer(Scope.USER).use([before.id], partial(strength.count_shown, session=1))
-
     put(vault, "a.md", "The giraffe approves.\n")
     after = looked(app)["a.md"]
-
     assert (after.id, after.body, after.frequency) == (before.id, "The giraffe approves.", 1)
     assert titles(app, "zebra") == set()
     changes = len(memories.log(app).entries)
@@ -122,9 +120,7 @@ def test_no_file_can_take_the_id_of_a_note_that_is_there(app: App, vault: Path, 
     mine = all_notes(app)["zebra.md"]
     put(vault, "copy.md", (vault / "zebra.md").read_text())
     put(shared, "theirs.md", f"---\nid: {mine.id}\n---\nI am the zebra.\n")
-
     found = looked(app)
-
     assert len({note.id for note in found.values()}) == 3
     assert app.find(mine.id)[1] == mine
 
@@ -132,11 +128,9 @@ def test_no_file_can_take_the_id_of_a_note_that_is_there(app: App, vault: Path, 
 def test_a_note_whose_file_is_gone_is_put_away_and_comes_back_with_it(app: App, vault: Path):
     put(vault, "a.md", "The zebra approves.\n")
     before = looked(app)["a.md"]
-
     (vault / "a.md").unlink()
     assert looked(app)["a.md"].status is Status.ARCHIVED
     assert titles(app, "zebra") == set()
-
     put(vault, "a.md", "The zebra approves.\n")
     after = looked(app)["a.md"]
     assert (after.status, after.id) == (Status.ACTIVE, before.id)
@@ -147,7 +141,6 @@ def test_what_was_read_from_a_file_is_not_taken_back_in_memory_alone(app: App, v
     app.clock = FixedClock(NOW.plus(seconds=60))
     put(vault, "a.md", "The zebra approves.\n")
     looked(app)
-
     with pytest.raises(BadInput, match="read from files"):
         memories.undo(app, memories.log(app).entries[0][1].change)
     assert titles(app, "zebra") == {"a"}
@@ -181,9 +174,7 @@ def test_nothing_is_known_of_the_file_and_links_of_a_purged_note(app: App, vault
     note = looked(app)["a.md"]
     (vault / "a.md").unlink()
     looked(app)
-
     forget.erase(app, (note.id,))
-
     states = app.reader(Scope.USER).records(StateRecord)
     assert not [name for name, _ in states if name.startswith("vault") and name != "vault-allowed"]
 
@@ -216,9 +207,6 @@ def test_many_changes_can_be_left_for_later(app: App, vault: Path, monkeypatch: 
     assert vault_sync.quick_look(app, Scope.USER).waiting == 4
 
 
-# The user's own notes of the tag dialect are completed and hold how they were used
-
-
 BARE = "<conditional>\nWhen it rains.\n</conditional>\n\nTake a coat.\n"
 WHOLE = dialects.complete(BARE, session=0)
 OTHERS = {
@@ -246,10 +234,8 @@ def test_after_a_session_began_notes_get_the_tags_they_lack(
         put(shared, path, text)
     before = looked(app)
     entries = len(memories.log(app).entries)
-
     transcript.event(EventName.SESSION_STARTED)
     past_sessions.catch_up(app)
-
     assert list(dialects.find_blocks((vault / "bare.md").read_text())) == [*dialects.BLOCKS]
     assert "\nTake a coat.\n" in (vault / "bare.md").read_text()
     assert {path: (vault / path).read_text() for path in OTHERS} == OTHERS
@@ -293,9 +279,7 @@ def test_a_file_that_is_being_edited_or_may_not_be_written_is_left_and_the_other
     (vault / "a.md").chmod(0o400)
     looked(app)
     put(vault, "b.md", BARE + "And an umbrella.\n")
-
     vault_sync.write_some(app, vault_sync.Pending(session_began=True))
-
     assert [(vault / f"{name}.md").read_text() for name in "ab"] == [BARE, BARE + "And an umbrella.\n"]
     assert (vault / "c.md").read_text() != BARE
 
@@ -318,14 +302,12 @@ def test_counts_that_a_file_brings_are_taken_over_and_never_go_back(
     put(vault, "a.md", dialects.with_metadata(WHOLE, {"frequency": 12, "last_accessed_session": 400}))
     note = looked(app)["a.md"]
     assert note.frequency == 12
-
     shown(app, note.id, number=number)
     if command == "session":
         transcript.event(EventName.SESSION_ENDED)
         past_sessions.catch_up(app)
     else:
         notes.archive(app, ("a",))
-
     file = vault / ("a.md" if command == "session" else "_archive/a.md")
     assert (held(file)["frequency"], held(file)["last_accessed_session"]) == (13, last)
 
