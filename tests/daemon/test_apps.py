@@ -14,8 +14,7 @@ from recollect.base.clock import SystemClock
 from recollect.base.errors import ModelLoading, StoreBusy, StoreDamaged
 from recollect.base.paths import Home
 from recollect.daemon import apps as apps_module
-from recollect.daemon.apps import Apps
-from recollect.daemon.model_loader import Model
+from recollect.daemon.apps import Apps, Model
 from recollect.model.result import Scope
 from recollect.ops import memories, recall
 

@@ -11,9 +11,8 @@ import pytest
 
 from recollect.base.clock import SystemClock
 from recollect.base.paths import Home
-from recollect.daemon import model_loader as model_module
-from recollect.daemon.apps import Apps
-from recollect.daemon.model_loader import Model
+from recollect.daemon import apps as apps_module
+from recollect.daemon.apps import Apps, Model
 from recollect.embed import shipped_id
 from recollect.jobs import job_table
 from recollect.jobs.runner import Task
@@ -163,7 +162,7 @@ def test_a_model_that_cannot_be_used_leaves_the_old_vectors_says_why_and_is_left
 
 
 def test_a_folder_that_is_written_at_last_is_taken_up(work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(model_module, "RETRY_S", (0.0, 0.0))
+    monkeypatch.setattr(apps_module, "RETRY_S", (0.0, 0.0))
     path = folders.save(tmp_path / "tiny")
     whole = (path / "model.safetensors").read_bytes()
     (path / "model.safetensors").write_bytes(whole[:1_000])

@@ -12,8 +12,7 @@ import pytest
 from recollect.base.clock import SystemClock
 from recollect.base.errors import StoreBusy
 from recollect.base.log import Log
-from recollect.daemon.apps import Apps
-from recollect.daemon.model_loader import Model
+from recollect.daemon.apps import Apps, Model
 from recollect.jobs import job_table
 from recollect.jobs import runner as runner_module
 from recollect.jobs.job_table import Job

@@ -9,8 +9,7 @@ from recollect.app.core import App
 from recollect.app.states import Memo
 from recollect.base.clock import Clock, SystemClock
 from recollect.base.paths import Home
-from recollect.daemon.apps import Apps
-from recollect.daemon.model_loader import Model
+from recollect.daemon.apps import Apps, Model
 from recollect.jobs import job_table
 from recollect.jobs.runner import Task
 

@@ -20,8 +20,7 @@ from recollect.base.clock import FixedClock, SystemClock
 from recollect.base.errors import BadInput, NoProject
 from recollect.base.paths import Home
 from recollect.base.text import storable
-from recollect.daemon.apps import Apps
-from recollect.daemon.model_loader import Model
+from recollect.daemon.apps import Apps, Model
 from recollect.integrations import rule_copies
 from recollect.jobs import job_table
 from recollect.jobs.runner import Task

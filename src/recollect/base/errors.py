@@ -48,7 +48,6 @@ class UnknownId(NotFound):
     def __init__(self, id: str, near: tuple[str, ...] = ()) -> None:
         hint = f"Did you mean {' or '.join(near)}?" if near else "`recollect search WORDS` finds what there is."
         super().__init__(f"No memory is called {id!r}.", hint=hint)
-        self.id = id
         self.near = near
 
 
@@ -73,7 +72,6 @@ class IdTaken(Conflict):
 
     def __init__(self, id: str) -> None:
         super().__init__(f"The id {id!r} belongs to another memory.", hint="Nothing was written. Try again.")
-        self.id = id
 
 
 class StoreError(RecollectError, exit_code=5):

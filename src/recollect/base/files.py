@@ -1,10 +1,8 @@
 """Files that are ours alone: written whole or not at all, never through a link.
 
 A write goes into a new file beside the target, reaches the disk, and takes the target's name in one step; all of it
-relative to an opened folder, so a folder swapped for a link meanwhile changes nothing. Reads have a limit and accept
-regular files only, so a pipe or a device never hangs a command.
-
-Raises OSError as the system does, and HomeRefused where a link stands in the place of a file.
+relative to an opened folder, so a folder swapped for a link meanwhile changes nothing. Raises OSError as the system
+does, and HomeRefused where a link stands in the place of a file.
 """
 
 from __future__ import annotations

@@ -26,7 +26,9 @@ class Mint:
     def draw(self, kind: str) -> str:
         now = self._clock.now()
         second, micros = divmod(now.micros, 1_000_000)
-        tail = (micros // 1_000) << _RANDOM_BITS | _draw_bits()
+        # As `secrets` does it, which would load half a dozen modules while a hook waits for the daemon.
+        bits = int.from_bytes(os.urandom(2), "big") >> (16 - _RANDOM_BITS)
+        tail = (micros // 1_000) << _RANDOM_BITS | bits
         if (second, tail) <= self._last:
             second, tail = self._last[0], self._last[1] + 1
             if tail >= 1 << 24:
@@ -55,8 +57,3 @@ def draw_numbers(count: int, below: int) -> list[int]:
     """`count` different random numbers below `below`, in any order; all of them where there are no more."""
     left = list(range(below))
     return [left.pop(int.from_bytes(os.urandom(8), "big") % len(left)) for _ in range(min(count, below))]
-
-
-def _draw_bits() -> int:
-    """As `secrets` does it, which would load half a dozen modules while a hook waits for the daemon."""
-    return int.from_bytes(os.urandom(2), "big") >> (16 - _RANDOM_BITS)

@@ -1,8 +1,7 @@
 """The log: one line per decision, `2026-11-15T09:00:00Z pin id=thread_… change=… chars=52`.
 
-Appends to one private file and rotates it when it is full, so that logs never outgrow their limit. The redactor is
-handed in: nothing is written that it has not seen. A log that cannot be written is no reason to fail: the decision
-stands. Reading goes across the rotated files, oldest line first.
+One private file, rotated when it is full. Nothing is written that the redactor, which is handed in, has not seen. A log
+that cannot be written is no reason to fail. Reading goes across the rotated files, oldest line first.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 from recollect.base.clock import Clock
@@ -40,7 +40,10 @@ class Log:
         pairs = " ".join(f"{name}={self._format(value)}" for name, value in values.items())
         text = self._redact(visible(f"{self._clock.now().iso()} {event} {pairs}"))
         with suppress(OSError):
-            self._rotate()
+            is_full = self._path.exists() and self._path.stat().st_size >= self._max_bytes
+            for older, newer in pairwise(_generations(self._path) if is_full else ()):
+                if newer.exists():
+                    newer.replace(older)
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
             with open(os.open(self._path, flags, 0o600), "a", encoding="utf-8") as file:
                 file.write(text + "\n")
@@ -52,24 +55,19 @@ class Log:
             text = self._redact(text)[:_MAX_VALUE_CHARS]
         return f'"{text}"' if " " in text or not text else text
 
-    def _rotate(self) -> None:
-        if not self._path.exists() or self._path.stat().st_size < self._max_bytes:
-            return
-        for number in range(_GENERATIONS - 2, 0, -1):
-            older = self._path.with_name(f"{self._path.name}.{number}")
-            if older.exists():
-                older.replace(self._path.with_name(f"{self._path.name}.{number + 1}"))
-        self._path.replace(self._path.with_name(f"{self._path.name}.1"))
-
 
 def read_last(folder: Path, *, limit: int, session: str = "") -> list[str]:
     """The newest lines of a session, or of all. `session` may be the beginning of its id."""
     kept: deque[str] = deque(maxlen=limit)
-    rotated = (folder / f"{FILE}.{number}" for number in range(_GENERATIONS - 1, 0, -1))
-    for path in (*rotated, folder / FILE):
+    for path in _generations(folder / FILE):
         with suppress(OSError), path.open(encoding="utf-8", errors="replace") as file:
             kept.extend(line.rstrip("\n") for line in file if _is_of(line, session))
     return list(kept)
+
+
+def _generations(path: Path) -> list[Path]:
+    """The log, and before it those that were rotated, the oldest first."""
+    return [*(path.with_name(f"{path.name}.{number}") for number in range(_GENERATIONS - 1, 0, -1)), path]
 
 
 def parse_line(line: str) -> dict[str, str]:
@@ -79,8 +77,7 @@ def parse_line(line: str) -> dict[str, str]:
 
 
 class LogFollower:
-    """New lines as they come, forever: across rotations, and even before there is a file. Begins where the log ends
-    when it is made."""
+    """New lines from now on, forever: across rotations, and even before there is a file."""
 
     def __init__(self, folder: Path, session: str = "") -> None:
         self._path = folder / FILE
@@ -96,7 +93,6 @@ class LogFollower:
                 time.sleep(_POLL_S)
 
     def read_new(self) -> list[str]:
-        """What came since the last look."""
         inode, size = self._stat()
         if not inode:
             return []

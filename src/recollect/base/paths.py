@@ -1,7 +1,7 @@
 """Where Recollect keeps its things, and whether that place is safely ours.
 
-`RECOLLECT_HOME`, else `.recollect` in the user's home folder. Naming a place touches nothing, so reading commands work
-before there is any home; only `prepare` makes folders. A home of another user is refused, for reading too.
+`RECOLLECT_HOME`, else `.recollect` in the user's home folder. Only `prepare` makes folders: commands that read work
+before there is any home. A home of another user is refused, for reading too.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import stat
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from recollect.base.errors import HomeRefused
@@ -34,24 +35,14 @@ def user_home(environ: Mapping[str, str] | None = None) -> Path:
     """The user's own home folder: never a project, and where ours stands unless told otherwise."""
     environ = os.environ if environ is None else environ
     named = environ.get("USERPROFILE" if sys.platform == "win32" else "HOME", "")
-    if os.path.isabs(named):
-        return Path(os.path.normpath(named))
-    listed = _listed_home()
-    if os.path.isabs(listed):
-        return Path(listed)
-    raise HomeRefused("This user has no home folder.", hint=_NAME_ANOTHER)
+    if not os.path.isabs(named) and sys.platform != "win32":
+        import pwd
 
-
-def _listed_home() -> str:
-    """From the system's list of users; empty if the user is not in it."""
-    if sys.platform == "win32":
-        return ""
-    import pwd
-
-    try:
-        return pwd.getpwuid(os.getuid()).pw_dir
-    except KeyError:
-        return ""
+        with suppress(KeyError):  # a user who is not in the system's list
+            named = pwd.getpwuid(os.getuid()).pw_dir
+    if not os.path.isabs(named):
+        raise HomeRefused("This user has no home folder.", hint=_NAME_ANOTHER)
+    return Path(os.path.normpath(named))
 
 
 class Home:
@@ -84,9 +75,14 @@ class Home:
         for folder in (self.root, self.user_store.parent, self.projects, self.logs):
             try:
                 make_private_folder(folder)
-                _shut(folder)
+                _check_ours(folder, os.stat(folder))
+                os.chmod(folder, PRIVATE_FOLDER)
+                # Some file systems report success and change nothing.
+                is_open = sys.platform != "win32" and os.stat(folder).st_mode & (stat.S_IWGRP | stat.S_IWOTH)
             except OSError as error:
                 raise _refused(folder, error) from error
+            if is_open:
+                raise HomeRefused(f"Others can write to {folder}, and that cannot be changed.", hint=_NAME_ANOTHER)
             if not os.access(folder, os.W_OK | os.X_OK):
                 raise HomeRefused(f"{folder} cannot be written.", hint=_NAME_ANOTHER)
 
@@ -99,19 +95,6 @@ def _check_ours(folder: Path, found: os.stat_result) -> None:
             f"{folder} belongs to user {found.st_uid}, and this is user {os.geteuid()}.",
             hint=f"Run as its owner (not through sudo). Or: {_NAME_ANOTHER}",
         )
-
-
-def _shut(folder: Path) -> None:
-    if sys.platform == "win32":
-        return
-    found = os.stat(folder)
-    _check_ours(folder, found)
-    if stat.S_IMODE(found.st_mode) == PRIVATE_FOLDER:
-        return
-    os.chmod(folder, PRIVATE_FOLDER)
-    # Some file systems report success and change nothing.
-    if os.stat(folder).st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise HomeRefused(f"Others can write to {folder}, and that cannot be changed.", hint=_NAME_ANOTHER)
 
 
 def _refused(folder: Path, error: OSError) -> HomeRefused:

@@ -1,7 +1,6 @@
 """One JSON request to a server that the settings name, and the key that it wants.
 
-The whole call ends within its time, however slowly the server sends; no redirect is followed, no proxy is used. Which
-server may be asked, and what the answer means, is for the caller.
+The whole call ends within its time, however slowly the server sends; no redirect is followed, no proxy is used.
 """
 
 from __future__ import annotations
@@ -40,7 +39,12 @@ def post_json(
 ) -> Reply:
     """Raises TimeoutError, OSError, HTTPException, BadAddress or ValueError. The content may be one byte longer than
     `max_bytes`, so that the caller sees that it is too long."""
-    connection, path = _connection(url, timeout_s)
+    kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
+    try:
+        parts = urlsplit(url)
+        connection = kinds[parts.scheme if parts.hostname else ""](parts.hostname or "", parts.port, timeout=timeout_s)
+    except (ValueError, KeyError):
+        raise BadAddress("the URL must start with http:// or https://") from None
     is_over = threading.Event()
     sockets: list[socket.socket] = []  # the connection drops its socket once the headers are read; we keep it
 
@@ -58,7 +62,7 @@ def post_json(
         connection.connect()
         sockets.append(connection.sock)
         sent = {"Content-Type": "application/json", "Accept": "application/json", **headers}
-        connection.request("POST", path, json.dumps(body).encode(), sent)
+        connection.request("POST", parts.path, json.dumps(body).encode(), sent)
         response = connection.getresponse()
         reply = Reply(response.status, response.reason, response.read(max_bytes + 1))
     except (OSError, http.client.HTTPException, ValueError, AttributeError) as problem:
@@ -73,17 +77,6 @@ def post_json(
     if is_over.is_set():
         raise TimeoutError
     return reply
-
-
-def _connection(url: str, timeout_s: float) -> tuple[http.client.HTTPConnection, str]:
-    kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
-    try:
-        parts = urlsplit(url)
-        if not parts.hostname:
-            raise ValueError
-        return kinds[parts.scheme](parts.hostname, parts.port, timeout=timeout_s), parts.path
-    except (ValueError, KeyError):
-        raise BadAddress("the URL must start with http:// or https://") from None
 
 
 def read_key(file: Path) -> str:

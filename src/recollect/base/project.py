@@ -6,10 +6,7 @@ are never a project.
 
 A stranger may have written anything in a tree, so a pointer out of it counts only if the place it names points back:
 otherwise an unpacked archive could claim another project's memory. For the same reason keys that are made of paths
-begin with `p`, which no id read from a file can. A main work tree made with `--separate-git-dir` has nothing that
-points back and is known by its path.
-
-Makes folders and small files; opens no store.
+begin with `p`, which no id read from a file can.
 """
 
 from __future__ import annotations
@@ -17,7 +14,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -78,23 +74,18 @@ def find(cwd: Path, user_home: Path) -> Project | None:
     barred = frozenset(str(folder) for folder in (home, *home.parents))
     if _is_barred(here, barred):
         return None
-    upwards = tuple(_climb(here, barred))
-    for folder in upwards:
-        project = _git_project(folder, barred)
-        if project is not None:
+    folder, viewed = here, ""
+    while not _is_barred(folder, barred) and not _is_shared_temp(folder):
+        if project := _git_project(folder, barred):
             return project
-    viewed = (folder for folder in upwards if os.path.isdir(os.path.join(folder, ".ai")))
-    return _plain_project(next(viewed, here))
+        if not viewed and os.path.isdir(os.path.join(folder, ".ai")):
+            viewed = folder
+        folder = os.path.dirname(folder)
+    return _project(viewed or here)
 
 
 def _is_barred(folder: str, barred: frozenset[str]) -> bool:
     return folder in barred or os.path.dirname(folder) == folder
-
-
-def _climb(folder: str, barred: frozenset[str]) -> Iterator[str]:
-    while not _is_barred(folder, barred) and not _is_shared_temp(folder):
-        yield folder
-        folder = os.path.dirname(folder)
 
 
 def _is_shared_temp(folder: str) -> bool:
@@ -105,38 +96,49 @@ def _is_shared_temp(folder: str) -> bool:
     return False
 
 
-def _plain_project(folder: str) -> Project:
-    return Project(Path(folder), _shown_name(folder), None, _path_key(folder))
+def _project(root: str, common: str | None = None, named: str = "") -> Project:
+    """Without an id, it is known by its path: a folder keeps its memory when it becomes a repository."""
+    key = (common and _pointer(os.path.join(common, ID_FILE), _ID)) or _path_key(_anchor(common) if common else root)
+    name = storable(os.path.basename(named or root)) or "project"
+    return Project(Path(root), name, Path(common) if common else None, key)
 
 
 def _git_project(folder: str, barred: frozenset[str]) -> Project | None:
     if os.path.lexists(os.path.join(folder, ".git")):
         common = _common_dir(folder)
-        if common is None:
-            return _plain_project(folder)
     elif os.path.isfile(os.path.join(folder, "HEAD")) and all(
         os.path.isdir(os.path.join(folder, part)) for part in ("objects", "refs")
     ):  # a git dir without a work tree around it, or one we stand in
         common = folder
     else:
         return None
-    main = _main_tree(common, barred)
-    key = _read_id(common) or _path_key(_anchor(common))
-    return Project(Path(main or folder), _shown_name(main or _bare_name(common)), Path(common), key)
+    if common is None:
+        return _project(folder)
+    for tree in (os.path.dirname(common), _configured_tree(common)):
+        if tree is not None and not _is_barred(tree, barred) and _git_dir(tree) == common:
+            return _project(tree, common)
+    # Bare: `proj` for `proj.git`, `proj/.bare` and `proj/.git`.
+    is_inside = os.path.basename(common) in {".git", ".bare"}
+    return _project(folder, common, os.path.dirname(common) if is_inside else common.removesuffix(".git"))
 
 
 def _common_dir(folder: str) -> str | None:
     """What all work trees of this repository share; None where `.git` is malformed or proves nothing."""
-    git_dir = _git_dir(folder)
+    git_dir, dot_git = _git_dir(folder), os.path.join(folder, ".git")
     if git_dir is None or not os.path.lexists(os.path.join(git_dir, "HEAD")):
         return None
-    if git_dir == os.path.join(folder, ".git"):
+    if git_dir == dot_git:
         return git_dir
-    if os.path.lexists(os.path.join(git_dir, "commondir")):
-        return _shared_by_worktree(git_dir, folder)
-    if git_dir.startswith(os.path.join(folder, "")) or _configured_tree(git_dir) == folder:
-        return git_dir
-    return None
+    if not os.path.lexists(os.path.join(git_dir, "commondir")):
+        is_ours = git_dir.startswith(os.path.join(folder, "")) or _configured_tree(git_dir) == folder
+        return git_dir if is_ours else None
+    up, back = (_pointer(os.path.join(git_dir, name)) for name in ("commondir", "gitdir"))
+    if not (up and back):
+        return None
+    common = os.path.realpath(os.path.join(git_dir, up))
+    is_listed = os.path.dirname(git_dir) == os.path.join(common, "worktrees")
+    points_back = os.path.realpath(os.path.join(git_dir, back)) == dot_git
+    return common if is_listed and points_back and os.path.lexists(os.path.join(common, "HEAD")) else None
 
 
 def _git_dir(folder: str) -> str | None:
@@ -145,28 +147,10 @@ def _git_dir(folder: str) -> str | None:
     if os.path.isdir(dot_git):
         return os.path.realpath(dot_git)
     pointer = _pointer(dot_git)
-    if pointer is None or not pointer.startswith("gitdir:"):
+    if not pointer.startswith("gitdir:"):
         return None
     target = os.path.realpath(os.path.join(folder, pointer.removeprefix("gitdir:").strip()))
     return target if os.path.isdir(target) else None
-
-
-def _shared_by_worktree(git_dir: str, folder: str) -> str | None:
-    """The common dir, if it lists this very work tree under `worktrees/`."""
-    up, back = (_pointer(os.path.join(git_dir, name)) for name in ("commondir", "gitdir"))
-    if up is None or back is None:
-        return None
-    common = os.path.realpath(os.path.join(git_dir, up))
-    listed = os.path.dirname(git_dir) == os.path.join(common, "worktrees")
-    points_back = os.path.realpath(os.path.join(git_dir, back)) == os.path.join(folder, ".git")
-    return common if listed and points_back and os.path.lexists(os.path.join(common, "HEAD")) else None
-
-
-def _main_tree(common: str, barred: frozenset[str]) -> str | None:
-    for tree in (os.path.dirname(common), _configured_tree(common)):
-        if tree is not None and not _is_barred(tree, barred) and _git_dir(tree) == common:
-            return tree
-    return None
 
 
 def _configured_tree(git_dir: str) -> str | None:
@@ -185,29 +169,17 @@ def _configured_tree(git_dir: str) -> str | None:
     return None
 
 
-def _pointer(path: str) -> str | None:
-    """The one line of a small file, as a path; None for anything else."""
+def _pointer(path: str, pattern: str = ".+") -> str:
+    """The one line of a small file, as a path; empty for anything else."""
     try:
-        content = read_limited(Path(path), _MAX_POINTER_BYTES).strip()
+        content = os.fsdecode(read_limited(Path(path), _MAX_POINTER_BYTES).strip())
     except (OSError, ValueError):
-        return None
-    return None if not content or b"\x00" in content or b"\n" in content else os.fsdecode(content)
+        return ""
+    return content if "\x00" not in content and re.fullmatch(pattern, content) else ""
 
 
 def _anchor(common: str) -> str:
-    """The path a repository without an id is known by: a folder keeps its memory when it becomes one."""
     return os.path.dirname(common) if os.path.basename(common) == ".git" else common
-
-
-def _bare_name(common: str) -> str:
-    """`proj` for `proj.git`, `proj/.bare` and `proj/.git`."""
-    if os.path.basename(common) in {".git", ".bare"}:
-        return os.path.dirname(common)
-    return common.removesuffix(".git")
-
-
-def _shown_name(folder: str) -> str:
-    return storable(os.path.basename(folder)) or "project"
 
 
 def _path_key(folder: str) -> str:
@@ -217,11 +189,8 @@ def _path_key(folder: str) -> str:
 
 
 def claim(projects: Path, project: Project, fresh: str) -> Project:
-    """Give a repository the id that lets it move, before its first store is made.
-
-    `fresh` is a new random id (32 hex digits). It is written only where there is neither an id nor a store yet; a store
-    made under the path's key, where the id could not be written, stays in use.
-    """
+    """Give a repository the id that lets it move (`fresh`: 32 random hex digits), before its first store is made. A
+    store made under the path's key, where the id could not be written, stays in use."""
     if project.common_dir is None or re.fullmatch(_ID, project.key) or store_folder(projects, project):
         return project
     if not re.fullmatch(_ID, fresh):
@@ -229,26 +198,30 @@ def claim(projects: Path, project: Project, fresh: str) -> Project:
     with suppress(OSError):
         create_new(project.common_dir / ID_FILE, fresh + "\n", mode=PRIVATE_FILE)
     # Read again: another process may have been first.
-    return project._replace(key=_read_id(str(project.common_dir)) or project.key)
-
-
-def _read_id(common: str) -> str | None:
-    found = _pointer(os.path.join(common, ID_FILE))
-    return found if found is not None and re.fullmatch(_ID, found) else None
+    return project._replace(key=_pointer(str(project.common_dir / ID_FILE), _ID) or project.key)
 
 
 def store_folder(projects: Path, project: Project) -> Path | None:
     """The folder that holds the project's store, if there is one. Makes nothing."""
     own = _own_folder(projects, project)
-    return None if own is None else _resolve_attached(projects, own)
+    return own and _resolve_attached(projects, own)
 
 
 def make_store_folder(projects: Path, project: Project) -> Path:
     """The same, made if it is not there."""
-    folder = store_folder(projects, project) or _make_own(projects, project)
-    if not os.path.isdir(_card(folder).get("root", "")):
-        # New, or the project has moved: note where it is now.
-        _write_card(folder, project)
+    folder = store_folder(projects, project)
+    if folder is None:
+        name = re.sub(_UNSAFE, "-", project.name)[:_MAX_NAME_CHARS].strip(".-") or "project"
+        folder = projects / f"{name}-{project.key[:_KEY_CHARS_SHOWN]}"
+        make_private_folder(folder)
+    if not os.path.isdir(_card(folder).get("root", "")):  # new, or the project has moved: note where it is now
+        import json
+
+        # What people see of the project. Never read to decide whose store it is.
+        card = {"name": project.name, "root": str(project.root), "key": project.key}
+        card["common_dir"] = str(project.common_dir or "")
+        # ASCII escapes: a path may hold bytes that are not text.
+        write_private(folder / _CARD, json.dumps(card, indent=2) + "\n")
     return folder
 
 
@@ -261,7 +234,7 @@ def attach(projects: Path, project: Project, folder_name: str) -> Path:
         near = difflib.get_close_matches(folder_name, names, n=3, cutoff=0.5) or names[:10]
         hint = f"Did you mean {' or '.join(near)}?" if near else "No project has a store yet."
         raise NotFound(f"No project's store is called {folder_name!r}.", hint=hint)
-    own = _own_folder(projects, project) or _make_own(projects, project)
+    own = _own_folder(projects, project) or make_store_folder(projects, project)
     target = projects / folder_name
     if target != own:
         # A folder that points on stands for the one it points to, so there are no chains.
@@ -280,7 +253,7 @@ def known(projects: Path) -> tuple[Known, ...]:
         card = _card(folder)
         root = card.get("root", "")
         name = card.get("name") or folder.name[: -_KEY_CHARS_SHOWN - 1]
-        found.append(Known(folder, name, root, os.path.isdir(root), _read_attached(folder) or ""))
+        found.append(Known(folder, name, root, os.path.isdir(root), _pointer(str(folder / _ATTACHED), _FOLDER)))
     return tuple(found)
 
 
@@ -302,33 +275,9 @@ def _own_folder(projects: Path, project: Project) -> Path | None:
     return next((folder for end in ends for folder in folders if folder.name.endswith(end)), None)
 
 
-def _make_own(projects: Path, project: Project) -> Path:
-    name = re.sub(_UNSAFE, "-", project.name)[:_MAX_NAME_CHARS].strip(".-") or "project"
-    folder = projects / f"{name}-{project.key[:_KEY_CHARS_SHOWN]}"
-    make_private_folder(folder)
-    _write_card(folder, project)
-    return folder
-
-
 def _resolve_attached(projects: Path, folder: Path) -> Path:
-    attached = _read_attached(folder)
-    target = projects / attached if attached else folder
+    target = projects / (_pointer(str(folder / _ATTACHED), _FOLDER) or folder)
     return target if os.path.isdir(target) else folder
-
-
-def _read_attached(folder: Path) -> str | None:
-    name = _pointer(str(folder / _ATTACHED))
-    return name if name is not None and re.fullmatch(_FOLDER, name) else None
-
-
-def _write_card(folder: Path, project: Project) -> None:
-    """What people see of the project. Never read to decide whose store it is."""
-    import json
-
-    common = "" if project.common_dir is None else str(project.common_dir)
-    card = {"name": project.name, "root": str(project.root), "key": project.key, "common_dir": common}
-    # ASCII escapes: a path may hold bytes that are not text.
-    write_private(folder / _CARD, json.dumps(card, indent=2) + "\n")
 
 
 def _card(folder: Path) -> dict[str, str]:

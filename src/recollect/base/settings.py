@@ -1,11 +1,9 @@
 """The settings: the table of them (settings.json) and how they stand now.
 
-A row of the table is a `Setting`: name, default, range, the reason for the default, and what others may do to it. Four
-layers, each over the one before: the default, the user's `agent.conf`, the project's, the environment. A stranger may
-have written what lies in a project's tree and what reaches a hook's environment: these may only narrow (switch off,
+Four layers, each over the one before: the default, the user's `agent.conf`, the project's, the environment. A stranger
+may have written what lies in a project's tree and what reaches a hook's environment: these may only narrow (switch off,
 lower a budget). `load` never raises; it reports what it could not use, with file and line, and the layer below stands.
-
-The only place beside paths.py that sees the environment. Does not act on any setting.
+The only place beside paths.py that sees the environment.
 """
 
 from __future__ import annotations
@@ -64,21 +62,21 @@ class Settings(NamedTuple):
     problems: tuple[str, ...] = ()  # values that could not be used: where, which, why, and what is used instead
 
     def switch(self, name: str) -> bool:
-        return self._of_kind(name, "switch") == "on"
+        return self.text(name) == "on"
 
     def count(self, name: str) -> int:
-        return int(self._of_kind(name, "count"))
+        return int(self.text(name))
 
     def figure(self, name: str) -> float:
-        return float(self._of_kind(name, "figure"))
+        return float(self.text(name))
 
     def schedule(self, name: str) -> tuple[int, int]:
         """Offset and cycle."""
-        offset, cycle = self._of_kind(name, "schedule").split("/")
+        offset, cycle = self.text(name).split("/")
         return int(offset), int(cycle)
 
     def pair(self, name: str) -> tuple[str, str]:
-        first, second = self._of_kind(name, "pair").split("/")
+        first, second = self.text(name).split("/")
         return first, second
 
     def text(self, name: str) -> str:
@@ -88,11 +86,6 @@ class Settings(NamedTuple):
     def with_value(self, name: str, value: str) -> Settings:
         changed = (one._replace(value=value) if one.name == name else one for one in self.values)
         return self._replace(values=tuple(changed))
-
-    def _of_kind(self, name: str, kind: Kind) -> str:
-        if _BY_NAME[name].kind != kind:
-            raise TypeError(f"{name} is a {_BY_NAME[name].kind}, not a {kind}")
-        return self.text(name)
 
 
 def environment() -> dict[str, str]:
@@ -107,18 +100,18 @@ def load(
     layers = _Layers()
     layers.add_file(home_conf, narrow_only=False)
     layers.add_file(project_conf, narrow_only=True)
-    layers.add_environment(environ, narrow_only=hook)
-    return layers.settings()
+    for key in sorted(environ):
+        # Other programs have such names too: an unknown one is reported only if it is nearly ours.
+        if key.startswith(PREFIX) and environ[key] and (key in _BY_NAME or _nearest_name(key)):
+            layers.set(key, environ[key], ENVIRONMENT, narrow_only=hook)
+    values = (Value(one.name, *layers.current[one.name], one.reason) for one in SETTINGS)
+    return Settings(tuple(values), tuple(layers.problems))
 
 
 class _Layers:
     def __init__(self) -> None:
-        self._current = {setting.name: (setting.default, DEFAULT) for setting in SETTINGS}
-        self._problems: list[str] = []
-
-    def settings(self) -> Settings:
-        values = (Value(s.name, *self._current[s.name], s.reason) for s in SETTINGS)
-        return Settings(tuple(values), tuple(self._problems))
+        self.current = {setting.name: (setting.default, DEFAULT) for setting in SETTINGS}
+        self.problems: list[str] = []
 
     def add_file(self, path: Path | None, *, narrow_only: bool) -> None:
         if path is None:
@@ -134,7 +127,7 @@ class _Layers:
             why = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", "") or error
             self._report(str(path), f"cannot be read ({why})", used="nothing of it")
             return
-        before = len(self._problems)
+        before = len(self.problems)
         lines = tuple(_parse_lines(text))
         last = {key: number for number, key, _, wrong in lines if not wrong}
         for number, key, value, wrong in lines:
@@ -144,27 +137,19 @@ class _Layers:
             elif last[key] != number:
                 self._report(source, f"set again on line {last[key]}", key, value, f"line {last[key]}")
             else:
-                self._set(key, value, source, narrow_only=narrow_only)
-        over = len(self._problems) - before - _MAX_PROBLEMS_PER_FILE
+                self.set(key, value, source, narrow_only=narrow_only)
+        over = len(self.problems) - before - _MAX_PROBLEMS_PER_FILE
         if over > 0:
-            del self._problems[-over:]
+            del self.problems[-over:]
             self._report(str(path), f"{over} more lines could not be used")
 
-    def add_environment(self, environ: Mapping[str, str], *, narrow_only: bool) -> None:
-        for key in sorted(environ):
-            if not key.startswith(PREFIX) or not environ[key]:
-                continue
-            # Other programs have such names too: an unknown one is reported only if it is nearly ours.
-            if key in _BY_NAME or _nearest_name(key):
-                self._set(key, environ[key], ENVIRONMENT, narrow_only=narrow_only)
-
-    def _set(self, key: str, text: str, source: str, *, narrow_only: bool) -> None:
+    def set(self, key: str, text: str, source: str, *, narrow_only: bool) -> None:
         setting = _BY_NAME.get(key)
         if setting is None:
             near = _nearest_name(key)
             self._report(source, f"unknown setting (did you mean {near}?)" if near else "unknown setting", key, text)
             return
-        current = self._current[key][0]
+        current = self.current[key][0]
         value = canonical(setting, text)
         if value is None:
             self._report(source, f"must be {expected(setting)}", key, text, current)
@@ -174,12 +159,12 @@ class _Layers:
             whose = "a hook's environment" if source == ENVIRONMENT else "a project"
             self._report(source, f"{whose} {_ALLOWED[setting.narrow]}", key, text, current)
         elif not narrow_only or value != current:
-            self._current[key] = (value, source)
+            self.current[key] = (value, source)
 
     def _report(self, source: str, wrong: str, key: str = "", value: str = "", used: str = "") -> None:
         named = "=".join(clip(part, _MAX_SHOWN_CHARS) for part in (key, value) if part)
         parts = (f"{source}: ", f"{named}: " if named else "", f"{wrong}.", f" Using {used}." if used else "")
-        self._problems.append(storable("".join(parts)))
+        self.problems.append(storable("".join(parts)))
 
 
 _ALLOWED: dict[Narrow, str] = {

@@ -1,12 +1,9 @@
 """Replaces a file that belongs to somebody else: whole, and only if it is still what we read.
 
 A person, an agent or an editor may write it at any moment. So the new text is written beside it and the two names are
-swapped in one step; what then lies under the spare name is what was really there. If that is not what we had read, it
-goes back, and the caller begins anew. Where a system cannot swap, the file is checked once more just before it is
-replaced.
-
-A link to a dotfile stays a link: its target is written. Mode, owner and attributes stay. A read-only file, or one with
-hard links, is refused. Knows nothing about the content.
+swapped in one step; if what then lies under the spare name is not what we had read, it goes back, and the caller begins
+anew. Where a system cannot swap, the file is checked once more just before it is replaced. A link to a dotfile stays a
+link: its target is written. Mode, owner and attributes stay.
 """
 
 from __future__ import annotations
@@ -72,10 +69,18 @@ def read_snapshot(path: Path, *, within: Path | None = None) -> FileSnapshot:
 def replace(found: FileSnapshot, content: bytes, *, new_mode: int = 0o600) -> None:
     """Write this content. Conflict where the file is no longer what was found; then nothing was changed."""
     try:
-        mode = _check_writable(found)
+        with suppress(FileNotFoundError):
+            status = os.stat(found.target)
+            new_mode = stat.S_IMODE(status.st_mode)
+            if not new_mode & 0o222:
+                hint = f"chmod u+w {found.target}, or change it where it is made."
+                raise BadInput(f"{found.path} is marked as not to be written.", hint=hint)
+            if status.st_nlink > 1:
+                message = f"{found.target} has other names (hard links), which would keep the old text."
+                raise BadInput(message, hint="Make it a file of its own, or a symbolic link.")
         spare = write_spare(None, found.target, content, 0o600)
         try:
-            _copy_attributes(spare, found.target, new_mode if mode is None else mode)
+            _copy_attributes(spare, found.target, new_mode)
             is_new = found.content is None
             is_ours = name_if_free(None, spare, found.target) if is_new else _swap_if_unchanged(spare, found, content)
             # A folder that cannot be read cannot be synced.
@@ -100,7 +105,7 @@ def remove(found: FileSnapshot) -> None:
             os.rename(found.target, aside)
         except FileNotFoundError:
             return
-        if digest(_read(aside)) == found.digest:
+        if _digest_now(aside) == found.digest:
             os.unlink(aside)
             return
         name_if_free(None, aside, found.target)  # unless there is a new one already
@@ -109,20 +114,6 @@ def remove(found: FileSnapshot) -> None:
     except OSError as error:
         raise _refusal(found.path, "removed", error) from error
     raise Conflict(f"{found.path} was changed by someone else just now.", hint="Nothing was removed. Try again.")
-
-
-def _check_writable(found: FileSnapshot) -> int | None:
-    try:
-        status = os.stat(found.target)
-    except FileNotFoundError:
-        return None
-    if not status.st_mode & 0o222:
-        hint = f"chmod u+w {found.target}, or change it where it is made."
-        raise BadInput(f"{found.path} is marked as not to be written.", hint=hint)
-    if status.st_nlink > 1:
-        message = f"{found.target} has other names (hard links), which would keep the old text."
-        raise BadInput(message, hint="Make it a file of its own, or a symbolic link.")
-    return stat.S_IMODE(status.st_mode)
 
 
 def _copy_attributes(spare: Path, target: Path, mode: int) -> None:
@@ -142,18 +133,18 @@ def _copy_attributes(spare: Path, target: Path, mode: int) -> None:
 
 def _swap_if_unchanged(spare: Path, found: FileSnapshot, content: bytes) -> bool:
     target = found.target
-    if digest(_read(target)) != found.digest:
+    if _digest_now(target) != found.digest:
         return False
     if not _exchange_names(spare, target):
         os.replace(spare, target)
         return True
-    if digest(_read(spare)) == found.digest:
+    if _digest_now(spare) == found.digest:
         time.sleep(_SETTLE_S)
-        if digest(_read(spare)) == found.digest:
+        if _digest_now(spare) == found.digest:
             return True
     # Another wrote it meanwhile: theirs goes back. If one more wrote over ours, that one is the newest and stays.
     _exchange_names(spare, target)
-    if digest(_read(spare)) != digest(content):
+    if _digest_now(spare) != digest(content):
         _exchange_names(spare, target)
     return False
 
@@ -177,11 +168,11 @@ def _exchange_names(one: Path, other: Path) -> bool:
     return not failed
 
 
-def _read(path: Path) -> bytes | None:
+def _digest_now(path: Path) -> str:
     try:
-        return read_limited(path, MAX_BYTES)
+        return digest(read_limited(path, MAX_BYTES))
     except FileNotFoundError:
-        return None
+        return ""
 
 
 def _refusal(path: Path, done: str, error: OSError) -> BadInput:

@@ -1,9 +1,9 @@
-"""An open App for each project that was used lately, each with a lock, since only one thread at a time may use an App.
+"""An open App for each project that was used lately, each with a lock, and the one embedder that they share.
 
 The settings are checked each time an App is taken, so a changed `agent.conf` holds from the next hook on. An App whose
-database was deleted or replaced underneath, or that met a damaged one, is opened anew. An App is *warm* once its
-vectors are in memory; before that it answers with words alone. Large stores are warmed on connections of their own,
-which then take the place of the cold ones, so that no hook waits for it.
+database was deleted or replaced underneath, or that met a damaged one, is opened anew. The model is loaded while hooks
+are already being answered, with words alone and saying so. An App is *warm* once its vectors are in memory; large
+stores are warmed on connections of their own, which then take the place of the cold ones, so that no hook waits for it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from recollect.base.files import Stamp, stamp
 from recollect.base.paths import Home
 from recollect.base.project import Project
 from recollect.base.settings import PREFIX, Settings, load
-from recollect.daemon.model_loader import Model
 from recollect.model.result import Scope
 
 if TYPE_CHECKING:
@@ -42,6 +41,59 @@ NO_PROJECT = "/"
 _MODEL = "MEMORY_EMBEDDING_MODEL"
 _BUSY = "MEMORY_BUSY_TIMEOUT_MS"
 
+# A folder may be written at last, an endpoint started: how long until the next try, at first and at most.
+RETRY_S = (5.0, 120.0)
+
+
+class Model:
+    """The one embedder of the process. numpy has one thread (recollect/__init__.py): a second one makes hooks that are
+    answered beside background embedding twenty times slower."""
+
+    def __init__(self, wanted: str = "shipped", key_file: Path | None = None) -> None:
+        self.wanted = wanted  # what the settings named last: loaded by the next `load`
+        self._key_file = key_file
+        self._guard = threading.Lock()
+        self._loaded: dict[str, Embedder] = {}  # one at most: each is about 90 MB
+        self._failed: dict[str, ModelError | BadInput] = {}  # one at most
+        self._retry_at_s = self._wait_s = 0.0
+
+    def embedder(self, name: str) -> Embedder:
+        """Raises what a recall then says: words alone, and why."""
+        if found := self._loaded.get(name):
+            return found
+        if problem := self._failed.get(name):
+            # A new one each time: an error that is raised again and again only grows.
+            raise ModelError(problem.message, hint=problem.hint)
+        self.wanted = name
+        raise ModelLoading
+
+    def is_ready(self, name: str) -> bool:
+        return name in self._loaded
+
+    @property
+    def state(self) -> str:
+        if self.wanted in self._loaded:
+            return "ready"
+        return next((problem.message for problem in self._failed.values()), ModelLoading().message)
+
+    def load(self) -> bool:
+        """Loads what is wanted, one at a time; False where that is done, or was tried in vain."""
+        name = self.wanted
+        with self._guard:
+            if name in self._loaded or (name in self._failed and time.monotonic() < self._retry_at_s):
+                return False
+            from recollect.embed.embedder import load
+
+            try:
+                self._loaded = {name: load(name, self._key_file)}
+            except (ModelError, BadInput) as problem:
+                self._wait_s = min(2 * self._wait_s, RETRY_S[1]) if name in self._failed else RETRY_S[0]
+                self._retry_at_s = time.monotonic() + self._wait_s
+                self._failed = {name: problem}
+                return False
+            self._failed = {}
+            return True
+
 
 class WarmApp(App):
     """Never loads the model itself, and uses it only once its own vectors are there."""
@@ -49,17 +101,14 @@ class WarmApp(App):
     model: Model
     warm = False
     fills_vectors = False  # a job does, on connections of its own, while nobody waits for this one's lock
-    _paths: dict[Scope, Path]
+    paths: dict[Scope, Path]
 
     def store_path(self, scope: Scope) -> Path | None:
-        """Looked up once per request (`forget_paths`): a prompt asks for it 25 times, and each look reads a folder."""
-        found = self._paths.get(scope) or super().store_path(scope)
+        """Looked up once per request: a prompt asks for it 25 times, and each look reads a folder."""
+        found = self.paths.get(scope) or super().store_path(scope)
         if found is not None:
-            self._paths[scope] = found
+            self.paths[scope] = found
         return found
-
-    def forget_paths(self) -> None:
-        self._paths = {}
 
     @property
     def embedder(self) -> Embedder:
@@ -94,8 +143,8 @@ class Apps:
         self._clock = clock
         self._model = model
         self._max_apps = max_apps
+        # By key and root of the project; the one used last stands last.
         self._open: OrderedDict[tuple[str, str], _OpenApp] = OrderedDict()
-        """By key and root of the project; the one used last stands last."""
         self._guard = threading.Lock()
 
     # For requests
@@ -103,11 +152,10 @@ class Apps:
     @contextmanager
     def app(self, project_folder: str, cwd: str, environ: Mapping[str, str]) -> Iterator[App]:
         """The App of a project, for one thread. StoreBusy where others have it for too long."""
-        entry = self._entry(self._project(project_folder or cwd or NO_PROJECT))
+        entry = self._entry(self._project(project_folder or cwd))
         if not entry.lock.acquire(timeout=LOCK_WAIT_S):
-            raise StoreBusy(
-                "The daemon is busy: too many requests at once.", hint="Nothing was done. Try again in a moment."
-            )
+            hint = "Nothing was done. Try again in a moment."
+            raise StoreBusy("The daemon is busy: too many requests at once.", hint=hint)
         try:
             self._refresh(entry, environ)
             yield entry.app
@@ -125,26 +173,22 @@ class Apps:
     @contextmanager
     def own(self, project_folder: str, cwd: str, environ: Mapping[str, str]) -> Iterator[App]:
         """An App that nobody else uses, for requests that take long: no hook waits for it."""
-        project = self._project(project_folder or cwd or NO_PROJECT)
+        project = self._project(project_folder or cwd)
         settings = self._settings(project, environ)
         app = self._new_app(project, settings, warm=self._model.is_ready(settings.text(_MODEL)))
-        self._share_vectors(app)
+        # Vectors that the open App of the same project has in memory need not be read again.
+        entry = dict(self._entries()).get(_key(project))
+        if entry is not None and entry.app.warm and entry.lock.acquire(timeout=LOCK_WAIT_S):
+            try:
+                if not entry.dropped:
+                    app.share_vectors(entry.app)
+            finally:
+                entry.lock.release()
+                _close_if_dropped(entry)
         try:
             yield app
         finally:
             app.close()
-
-    def _share_vectors(self, app: WarmApp) -> None:
-        """Vectors that the open App of the same project has in memory need not be read again."""
-        entry = dict(self._entries()).get(_key(app.project))
-        if entry is None or not entry.app.warm or not entry.lock.acquire(timeout=LOCK_WAIT_S):
-            return
-        try:
-            if not entry.dropped:
-                app.share_vectors(entry.app)
-        finally:
-            entry.lock.release()
-            _close_if_dropped(entry)
 
     # For jobs
 
@@ -206,7 +250,7 @@ class Apps:
 
     def _project(self, folder: str) -> Project | None:
         """None for a folder that is gone and has no memory: nothing is made for it."""
-        found = projects.find(Path(folder), self._user_home)
+        found = projects.find(Path(folder or NO_PROJECT), self._user_home)
         if found is not None and not found.root.is_dir():
             return found if projects.store_folder(self._home.projects, found) else None
         return found
@@ -236,14 +280,13 @@ class Apps:
 
     def _new_app(self, project: Project | None, settings: Settings, *, warm: bool = False) -> WarmApp:
         app = WarmApp(home=self._home, project=project, settings=settings, clock=self._clock, actor="agent")
-        app.model, app.warm = self._model, warm
-        app.forget_paths()
+        app.model, app.warm, app.paths = self._model, warm, {}
         return app
 
     def _refresh(self, entry: _OpenApp, environ: Mapping[str, str]) -> None:
         app = entry.app
         app.notes()  # notes of an earlier request are not for this one
-        app.forget_paths()
+        app.paths = {}
         stamps = [stamp(app.store_path(scope)) or (0, 0, 0, 0) for scope in Scope]
         files = tuple(found[2:] for found in stamps)  # what changes when a file is replaced
         if any(before not in ((0, 0), now) for before, now in zip(entry.files, files, strict=False)):

@@ -1,38 +1,46 @@
-"""The parts of a daemon, put together: the server, the jobs, and when it ends."""
+"""The daemon put together: what each request asks for and who answers it, the jobs, and when it ends.
+
+A hook's error is an answer too: `busy` where trying later helps, `error` otherwise (the hook's pointer then stays);
+neither ever stops the agent. The texts of requests are not logged, only that something failed and where.
+"""
 
 from __future__ import annotations
 
 import gc
+import json
 import os
 import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import recollect
 from recollect import __version__
 from recollect.app.core import App
 from recollect.base.clock import SystemClock
-from recollect.base.files import Stamp, stamp
+from recollect.base.errors import BadInput, ModelError, ModelLoading, RecollectError, StoreBusy, StoreFull
+from recollect.base.files import stamp
 from recollect.base.paths import Home
 from recollect.base.settings import load
-from recollect.daemon.apps import Apps
-from recollect.daemon.model_loader import Model
-from recollect.daemon.requests import RequestHandler
-from recollect.daemon.socket_server import Answer, Request, Server
+from recollect.daemon.apps import Apps, Model
+from recollect.daemon.socket_server import Answer, Request, Server, read_number
 from recollect.daemon.spool import FOLDER, SpoolDrain, count_files, count_lost
 from recollect.hooks.answer import Hooks
 from recollect.jobs.job_table import JOBS, Job
 from recollect.jobs.runner import Runner
 from recollect.ops.hook_reply import sweep_old_answers
-from recollect.wire import client, lockfile
-from recollect.wire.frame import PROTOCOL
+from recollect.wire import client, frame, lockfile
 from recollect.wire.place import Place, is_usable
 
-IDLE_SETTING = "MEMORY_DAEMON_IDLE_MINUTES"
+if TYPE_CHECKING:
+    from recollect.ops.calls import Work
+
+HOOK_NEEDS_S = 0.07  # of its deadline: for its own start, and to print the answer
+_RETRY_S = 0.02
 _ONCE_S = 86_400
 _QUIET_S = 0.25
 _JOBS_STOP_WITHIN_S = 0.4
@@ -48,23 +56,30 @@ class Service:
         self._place = place
         self._lock = lock
         self._clock = SystemClock()
-        self._began_s = time.monotonic()
+        self._began_s = self._last_request_s = time.monotonic()  # the second: when it was last needed
         self._began = self._clock.now()
         # For logs: of no project, with the settings of the home alone.
         own = App(home=home, project=None, settings=load(home.conf, None, {}), clock=self._clock, actor="daemon")
         self._log = own.log
         self._model = Model(own.settings.text("MEMORY_EMBEDDING_MODEL"), home.embedding_key)
         self._apps = Apps(home, user_home, self._clock, self._model)
-        hooks = Hooks(self._apps.app, place.recalls, self._clock, own=self._apps.own)
-        self._spool = SpoolDrain(place, hooks, self._log)
-        self._requests = RequestHandler(
-            self._apps, hooks, self._log, stop=lambda reason: self._server.stop(reason), status=self.status
-        )
-        self._server = Server(place, listener, token, self._answer, self._requests.report_failure)
+        self._hooks = Hooks(self._apps.app, place.recalls, self._clock, own=self._apps.own)
+        self._works: dict[str, Work] = {}  # by the name that the client gave its call
+        self._spool = SpoolDrain(place, self._hooks, self._log)
+        self._server = Server(place, listener, token, self._answer, self._report_failure)
         self._name = place.address if place.tcp else place.socket
-        self._stamps = self._read_stamps()
+        # Of the package's first file, which an install, upgrade or uninstall writes or removes, and of the socket.
+        self._stamps = stamp(recollect.__file__), stamp(self._name)
         jobs = [job for job in JOBS if job.every_s]
-        quick = [*self._own_jobs(), *(job for job in jobs if not job.model)]
+        quick = [
+            Job("model", self._model.load, 2),
+            Job("language", _load_language, _ONCE_S),
+            Job("warm", self._apps.warm_one, 2),
+            Job("spool", self._spool.receive_some, 5, light=True),
+            Job("tidy", self._tidy, 60, light=True),
+            Job("begin", self._begin, _ONCE_S, light=True),
+            *(job for job in jobs if not job.model),
+        ]
         slow = [job for job in jobs if job.model]
         self._jobs = Runner(quick, self._apps, self._is_asked, self._log)
         self._slow_jobs = Runner(slow, self._apps, self._is_asked, self._log)
@@ -83,23 +98,144 @@ class Service:
         self._slow_jobs.stop(0.0)  # the model it waits for ends with this process
         self._apps.close()
 
+    def _shutdown_reason(self) -> str:
+        """Why to end now; empty: no reason. It never restarts itself: the next hook starts a daemon of the code that is
+        installed then. A few system calls."""
+        if not lockfile.is_same_file(self._place.lock, self._lock):
+            return "its home is gone or was replaced"
+        if not os.access(self._home.root, os.W_OK | os.X_OK):
+            return "its home cannot be written"
+        if stamp(recollect.__file__) != self._stamps[0]:
+            return "its installation changed"
+        if stamp(self._name) != self._stamps[1]:
+            return "its socket was removed or replaced"
+        if not is_usable(os.path.dirname(self._name)):
+            return "its runtime folder is no longer private"  # no hook speaks to it any more
+        idle_s = load(self._home.conf, None, {}).figure("MEMORY_DAEMON_IDLE_MINUTES") * 60
+        return "idle" if time.monotonic() - self._last_request_s >= idle_s else ""
+
+    # Requests
+
     def _answer(self, request: Request) -> Answer:
         try:
-            return self._requests.answer(request)
+            return self._dispatch(request)
         finally:
             self._jobs.first_answer_given.set()
 
-    def status(self) -> dict[str, object]:
+    def _dispatch(self, request: Request) -> Answer:
+        header = request.header
+        op = header.get("op", "hook")
+        is_event = op in ("hook", "ask")
+        # A newer hook, or a newer protocol, is served by a daemon of its own version. Never the other way round: two
+        # that retire each other would never end.
+        is_newer = is_event and version_key(header.get("version", "")) > version_key(__version__)
+        if is_newer or read_number(header, "protocol") > frame.PROTOCOL:
+            self._server.stop("a newer version takes over")
+            return Answer(frame.RETIRING)
+        if is_event:  # a look at its status does not keep it alive
+            self._last_request_s = time.monotonic()
+        match op:
+            case "hook":
+                return self._answer_hook(request)
+            case "ask":
+                return self._run_operation(request)
+            case "progress":
+                work = self._works.get(header.get("name", ""))
+                return Answer(frame.OK, json.dumps([work.done, work.total] if work else [0, 0]).encode())
+            case "cancel":
+                if work := self._works.get(header.get("name", "")):
+                    work.is_cancelled = True
+                return Answer(frame.OK)
+            case "status":
+                return Answer(frame.OK, json.dumps(self._status()).encode())
+            case "stop":
+                self._server.stop("stop requested")
+                return Answer(frame.OK)
+            case _:
+                return Answer(frame.ERROR, b"There is no such request.")
+
+    def _answer_hook(self, request: Request) -> Answer:
+        header = request.header
+        event = header.get("event", "")
+        most_s = read_number(header, "patience_ms") / 1_000
+
+        def wait(wanted_s: float) -> float:
+            """For a hook that was installed to wait: given the seconds wanted, when the answer must be ready; 0 where
+            it waits no longer than usual."""
+            seconds = min(wanted_s, most_s)
+            until_s = time.monotonic() + seconds - HOOK_NEEDS_S
+            return until_s if seconds > HOOK_NEEDS_S and request.wait(seconds) else 0.0
+
+        try:
+            answer = self._hooks.answer(
+                header.get("host", ""),
+                event,
+                request.body,
+                _environ(header),
+                header.get("cwd", ""),
+                request.until_s - HOOK_NEEDS_S,
+                wait,
+                read_number(header, "transcript_bytes"),
+            )
+        except BadInput:
+            return Answer(frame.OK, after=lambda _confirmed: None)  # not an event that we can read: nothing to keep
+        except (StoreBusy, StoreFull) as problem:
+            self._log.line("hook-busy", hook=event, problem=type(problem).__name__)
+            return Answer(frame.BUSY)
+        except RecollectError as problem:
+            self._log.line("hook-failed", hook=event, problem=problem.message)
+            return Answer(frame.ERROR)
+        return Answer(frame.OK if answer.is_kept else frame.UNKEPT, answer.stdout, answer.after)
+
+    def _run_operation(self, request: Request) -> Answer:
+        from recollect.ops import calls  # no hook needs it
+
+        header, environ = request.header, _environ(request.header)
+        name, work = header.get("name", ""), calls.Work()
+        self._works[name] = work
+        try:
+            call = calls.parse_call(request.body)
+            take_app = self._apps.own if call.takes_long else self._apps.app
+            while True:
+                try:
+                    with take_app(environ.get(frame.PROJECT_VARIABLE, ""), header.get("cwd", ""), environ) as app:
+                        if call.takes_long:
+                            _check_model(app)
+                        return Answer(frame.OK, calls.run_call(app, call, work))
+                except (StoreBusy, ModelLoading):
+                    # Apps of the daemon wait for other writers no longer than a hook can, and for the model not at all;
+                    # a command or an MCP client can wait.
+                    if time.monotonic() >= request.until_s or work.is_cancelled:
+                        raise
+                    time.sleep(_RETRY_S)
+        except RecollectError as problem:
+            return Answer(frame.ERROR, calls.encode_error(problem))
+        finally:
+            self._works.pop(name, None)
+
+    def _report_failure(self, problem: Exception) -> None:
+        """The text of an unforeseen error may quote a prompt; its type and place cannot."""
+        import traceback
+
+        where = traceback.extract_tb(problem.__traceback__)[-1]
+        at = f"{os.path.basename(where.filename)}:{where.lineno}"
+        self._log.line("daemon-failed", problem=type(problem).__name__, at=at)
+
+    def _status(self) -> dict[str, object]:
         now_s = time.monotonic()
+        memory_mb = None
+        if sys.platform == "linux":
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+            memory_mb = round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
         return {
             "pid": os.getpid(),
             "version": __version__,
-            "protocol": PROTOCOL,
+            "protocol": frame.PROTOCOL,
             "home": str(self._home.root),
             "socket": self._place.socket,
             "started_at": self._began.iso(),
             "uptime_s": round(now_s - self._began_s, 1),
-            "idle_s": round(now_s - self._requests.last_request_s, 1),
+            "idle_s": round(now_s - self._last_request_s, 1),
             "model": self._model.state,
             "spooled": count_files(self._place.spool + FOLDER),
             "unanswered": self._spool.received,
@@ -108,46 +244,15 @@ class Service:
             **self._server.counters,
             "late_because": self._server.late_because,
             "connections": self._server.connections,
-            "memory_mb": _memory_mb(),
+            "memory_mb": memory_mb,
             "descriptors": count_files("/dev/fd"),
         }
 
-    def _is_asked(self) -> bool:
-        """Hooks come in bursts: a prompt, then tools."""
-        return self._server.active > 0 or time.monotonic() - self._requests.last_request_s < _QUIET_S
-
-    def _shutdown_reason(self) -> str:
-        """Why to end now; empty: no reason. It never restarts itself: the next hook starts a daemon of the code that is
-        installed then. A few system calls."""
-        if not lockfile.is_same_file(self._place.lock, self._lock):
-            return "its home is gone or was replaced"
-        if not os.access(self._home.root, os.W_OK | os.X_OK):
-            return "its home cannot be written"
-        code, name = self._read_stamps()
-        if code != self._stamps[0]:
-            return "its installation changed"
-        if name != self._stamps[1]:
-            return "its socket was removed or replaced"
-        if not is_usable(os.path.dirname(self._name)):
-            return "its runtime folder is no longer private"  # no hook speaks to it any more
-        idle_s = load(self._home.conf, None, {}).figure(IDLE_SETTING) * 60
-        return "idle" if time.monotonic() - self._requests.last_request_s >= idle_s else ""
-
-    def _read_stamps(self) -> tuple[Stamp | None, Stamp | None]:
-        """Of the package's first file, which an install, upgrade or uninstall writes or removes, and of the socket."""
-        return stamp(recollect.__file__), stamp(self._name)
-
     # Jobs of the process itself
 
-    def _own_jobs(self) -> list[Job]:
-        return [
-            Job("model", self._model.load, 2),
-            Job("language", _load_language, _ONCE_S),
-            Job("warm", self._apps.warm_one, 2),
-            Job("spool", self._spool.receive_some, 5, light=True),
-            Job("tidy", self._tidy, 60, light=True),
-            Job("begin", self._begin, _ONCE_S, light=True),
-        ]
+    def _is_asked(self) -> bool:
+        """Hooks come in bursts: a prompt, then tools."""
+        return self._server.active > 0 or time.monotonic() - self._last_request_s < _QUIET_S
 
     def _tidy(self) -> bool:
         self._apps.close_unused()
@@ -175,8 +280,21 @@ def _load_language() -> bool:
     return False
 
 
-def _memory_mb() -> float | None:
-    if sys.platform != "linux":
-        return None
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
+def _check_model(app: App) -> None:
+    """Raises ModelLoading: a long operation can wait for that. Where there is no model, it says so in its own way."""
+    try:
+        _ = app.embedder
+    except ModelLoading:
+        raise
+    except (ModelError, BadInput):
+        pass
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    """`0.10.0` is newer than `0.9.1`; one that cannot be read is the oldest."""
+    parts = version.split(".")
+    return tuple(int(part) for part in parts) if all(part.isascii() and part.isdigit() for part in parts) else ()
+
+
+def _environ(header: Mapping[str, str]) -> dict[str, str]:
+    return {name[4:]: value for name, value in header.items() if name.startswith("env-")}

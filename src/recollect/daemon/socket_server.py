@@ -1,11 +1,9 @@
-"""Takes requests off the socket and sends answers back.
+"""Takes requests off the socket and sends answers back. Knows frames, not what is asked for (service.py).
 
 A few threads wait for connections, and each serves one at a time; where none is left to wait, one more is started. So a
 client that sends slowly, or nothing, costs a thread that sleeps. Few of them answer at a time. Everything has a limit:
 connections, bytes, seconds. Over a limit the answer is `busy`, and the hook's pointer stays in the spool. A thread that
 has to wait for long says so (`Request.wait`): its client is told, and another may answer meanwhile.
-
-Knows frames, not what is asked for (requests.py).
 """
 
 from __future__ import annotations
@@ -29,6 +27,7 @@ MAX_WAITING_THREADS = 8  # threads that wait for connections
 MAX_CONNECTIONS = 256
 MAX_LONG_WAITS = 16  # each of them waits for a language model
 MAX_BUFFERED_BYTES = 64_000_000
+MAX_DEADLINE_MS = 600_000
 REQUEST_WITHIN_S = 5.0
 CONFIRM_WITHIN_S = 2.0
 REPLY_WITHIN_S = 2.0
@@ -57,16 +56,15 @@ class Request:
     header: Mapping[str, str]
     body: bytes
     until_s: float  # on the monotonic clock: when nobody waits for the answer any more
-    wait: Callable[[float], bool] = lambda _seconds: False
-    """Asks the client for more seconds, where it can be asked. False: they are not granted."""
+    wait: Callable[[float], bool]  # asks the client for more seconds; False: they are not granted
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     kind: str
     body: bytes = b""
+    # For a client that confirms: called once, with whether it did. Work that nobody has to wait for belongs here.
     after: Callable[[bool], None] | None = None
-    """For a client that confirms: called once, with whether it did. Work that nobody has to wait for belongs here."""
 
 
 class _Busy(Exception):
@@ -164,8 +162,7 @@ class Server:
             try:
                 self._serve_connection(sock)
             except Exception as problem:  # noqa: BLE001 the outermost edge: one bad request ends no daemon
-                self._count("failed")
-                self._report_failure(problem)
+                self._fail(problem)
             sock.close()
             with self._lock:
                 self._connections.discard(sock)
@@ -188,6 +185,10 @@ class Server:
     def _count(self, name: str) -> None:
         with self._lock:
             self.counters[name] += 1
+
+    def _fail(self, problem: Exception) -> None:
+        self._count("failed")
+        self._report_failure(problem)
 
     def _count_late(self, *, is_slow: bool = True) -> None:
         why = STARTING if time.monotonic() - self._began_s < STARTING_S else SLOW
@@ -237,19 +238,16 @@ class Server:
     def _is_admitted(self, sock: socket.socket, receive: Callable[[int], bytes]) -> bool:
         """Over TCP the first bytes must be a secret that only this user can read."""
         shown = b""
-        while len(shown) < SHOWN_CHARS:
-            part = receive(SHOWN_CHARS - len(shown))
-            if not part:
-                return False
+        while len(shown) < SHOWN_CHARS and (part := receive(SHOWN_CHARS - len(shown))):
             shown += part
         proof = prove(shown, self._token)
-        if not proof:
+        if not proof and shown:
             self._count("refused")
         sock.sendall(proof)
         return bool(proof)
 
     def _answer(self, sock: socket.socket, header: Mapping[str, str], body: bytes) -> None:
-        until_s = time.monotonic() + _deadline_s(header)
+        until_s = time.monotonic() + min(read_number(header, "deadline_ms") or 1_000, MAX_DEADLINE_MS) / 1_000
         waits_long = False
 
         def grant_wait(seconds: float) -> bool:
@@ -263,7 +261,7 @@ class Server:
                 self.active -= 1
                 self._connections.discard(sock)
             self._turns.release()
-            with suppress(OSError):  # `_reply` notices that it is gone
+            with suppress(OSError):  # it is noticed below that it is gone
                 _send(sock, frame.encode_reply(frame.WAIT, b"%d" % (seconds * 1_000)))
             return True
 
@@ -275,9 +273,17 @@ class Server:
             if time.monotonic() > until_s:  # the hook has gone, and its pointer is in the spool
                 self._count_late()
                 return
-            answer = self._handle(Request(header, body, until_s, grant_wait))
-            answered_s = time.monotonic()
-            is_sent = self._reply(sock, answer)
+            try:
+                answer = self._handler(Request(header, body, until_s, grant_wait))
+            except Exception as problem:  # noqa: BLE001 as above, and the client is told
+                self._fail(problem)
+                answer = Answer(frame.ERROR)
+            is_slow, is_sent = time.monotonic() > until_s, False
+            if answer.kind == frame.BUSY:
+                self._count("busy")
+            with suppress(OSError):
+                _send(sock, frame.encode_reply(answer.kind, answer.body))
+                is_sent = True
         finally:
             with self._lock:
                 self._long_waits -= waits_long
@@ -285,48 +291,26 @@ class Server:
                 self._connections.add(sock)
             if not waits_long:
                 self._turns.release()
-        if answer.after is not None:
-            self._confirm(sock, answer.after, is_sent=is_sent, is_slow=answered_s > until_s)
-
-    def _handle(self, request: Request) -> Answer:
-        try:
-            answer = self._handler(request)
-        except Exception as problem:  # noqa: BLE001 as above, and the client is told
-            self._count("failed")
-            self._report_failure(problem)
-            return Answer(frame.ERROR)
-        if answer.kind == frame.BUSY:
-            self._count("busy")
-        return answer
-
-    def _reply(self, sock: socket.socket, answer: Answer) -> bool:
-        try:
-            _send(sock, frame.encode_reply(answer.kind, answer.body))
-        except OSError:
-            return False
-        return True
-
-    def _confirm(self, sock: socket.socket, after: Callable[[bool], None], *, is_sent: bool, is_slow: bool) -> None:
-        """Counted when `after` is done: a reader of the count then finds in the ledger what was shown."""
+        if answer.after is None:
+            return
         confirmed = False
         with suppress(OSError):
             sock.settimeout(CONFIRM_WITHIN_S)
             confirmed = is_sent and sock.recv(1) == frame.SHOWN
         with self._turns:
-            after(confirmed)
+            answer.after(confirmed)
+        # Counted when that is done: a reader of the count then finds in the ledger what was shown.
         if confirmed:
             self._count("answered")
         else:
             self._count_late(is_slow=is_slow)
 
 
+def read_number(header: Mapping[str, str], name: str) -> int:
+    text = header.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
 def _send(sock: socket.socket, data: bytes) -> None:
     sock.settimeout(REPLY_WITHIN_S)
     sock.sendall(data)
-
-
-def _deadline_s(header: Mapping[str, str]) -> float:
-    try:
-        return min(max(int(header.get("deadline_ms", "1000")), 1), 600_000) / 1_000
-    except ValueError:
-        return 1.0
