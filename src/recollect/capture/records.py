@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from recollect.base.text import clip, one_line
 from recollect.capture import terms, turns
@@ -31,25 +31,28 @@ _PATTERNS = Patterns("records")
 
 def make_record(turn: Turn) -> Record:
     own = [act for act in turn.acts if not act.agent]
-    said = [
-        act.text for act in own if act.speaker is Speaker.AGENT and not act.plan and not _is_nod(one_line(act.text))
-    ]
+    replies = [act.text for act in own if act.speaker is Speaker.AGENT and not act.plan]
+    lines = ((one_line(text), text) for text in replies)
+    said = [text for line, text in lines if len(line) >= _NOD_CHARS or (line and not terms.is_talk(line))]
     first = own[0] if own and (own[0].speaker is Speaker.PERSON or own[0].plan) else None
     asked = "" if first is None else _request(first)
     if asked and turns.says_nothing(asked) and (offer := terms.offer(turn.before)):
         asked = clip(f"{asked}: {offer}", ASKED_CHARS)
-    uses = [act.use for act in own if act.use is not None and not act.refused]
-    ran = (one.action is ToolAction.RUN and turns.matters(one.what) for one in uses)
-    only_answers = not any(ran) and not any(one.action is ToolAction.EDIT for one in uses)
-    earlier = [*(act.text for act in own if act.plan), *said[:-1]]
+    uses = [(act.use, act.failed) for act in own if act.use is not None and not act.refused]
+    ran = (use.action is ToolAction.RUN and turns.matters(use.what) for use, _ in uses)
+    only_answers = not any(ran) and not any(use.action is ToolAction.EDIT for use, _ in uses)
+    edits = [use for use, failed in uses if use.action is ToolAction.EDIT and not failed]
+    counts = Counter(file for edit in edits for file in edit.files if not _PATTERNS.scratch.search(file))
+    files = [file for file, _ in counts.most_common()]
+    more = f" (+{len(files) - _MAX_FILES})" if len(files) > _MAX_FILES else ""
     return Record(
         asked=asked,
         found=_findings(said, is_question=only_answers),
         decided=_decisions(own, first),
-        changed=_changed_files(own),
+        changed=", ".join(files[:_MAX_FILES]) + more,
         ran=turns.list_commands(own),
         ended=_ending(said, own, least=1.0 if only_answers else 0.5),
-        said=_messages(earlier, said[-1] if said else "", own),
+        said=_messages(said, own),
     )
 
 
@@ -72,10 +75,6 @@ def join_records(old: Record, new: Record) -> Record:
         ended=new.ended or old.ended,
         said=said[-SAID_CHARS:],
     )
-
-
-def _is_nod(text: str) -> bool:
-    return not text or (len(text) < _NOD_CHARS and terms.is_talk(text))
 
 
 # What the person said
@@ -140,16 +139,15 @@ def _findings(messages: Sequence[str], *, is_question: bool) -> str:
 
 def _ending(messages: Sequence[str], acts: Sequence[Act], *, least: float) -> str:
     """The outcome: a sentence of one of the last messages, a commit, a failure, or a question to the person."""
-    outcomes = (_best_outcome(list(terms.lines(text)), least) for text in reversed(messages[-3:]))
-    found = next(filter(None, outcomes), "")
+    spoken = [list(terms.lines(text)) for text in messages[-3:]]
+    found = next(filter(None, (_best_outcome(lines, least) for lines in reversed(spoken))), "")
     if not found:
         subjects = [turns.commit_subject(command) for act, command in turns.ran_commands(acts) if not act.failed]
-        subject = next(filter(None, reversed(subjects)), "")
-        found = f"Committed: {subject}" if subject else ""
+        found = next((f"Committed: {subject}" for subject in reversed(subjects) if subject), "")
     if not found and acts and acts[-1].failed and (done := acts[-1].use) and done.what:
         found = f"{turns.shortened(done.what)} failed"
-    if not found and messages:
-        found = next((line.text for line in [*terms.lines(messages[-1])][::-1] if CUES.asks.search(line.text)), "")
+    if not found and spoken:
+        found = next((line.text for line in reversed(spoken[-1]) if CUES.asks.search(line.text)), "")
     return clip(found, ENDED_CHARS)
 
 
@@ -185,11 +183,23 @@ def _with_items(lead: str, after: Sequence[Line]) -> str:
     return f"{lead} {'; '.join(items)}" if items else lead
 
 
-def _messages(earlier: Sequence[str], last: str, acts: Sequence[Act]) -> str:
+def _messages(said: Sequence[str], acts: Sequence[Act]) -> str:
     """The agent's messages in order; where they are too long, the last one and those that state a cause stay."""
-    final = _shorten(last, _LAST_CHARS)
+    final = _shorten(said[-1] if said else "", _LAST_CHARS)
     room = SAID_CHARS - len(final)
-    blocks = [_shorten(text, _REPORT_CHARS) for text in (*map(_telling_lines, earlier), *_reports(acts))]
+    blocks: list[str] = []
+    for text in (*(act.text for act in acts if act.plan), *said[:-1]):
+        # What is not just said while working, where that is enough.
+        lines = [line.text for line in terms.lines(text) if not line.is_heading and not terms.is_talk(line.text)]
+        is_enough = sum(len(terms.content(line)) for line in lines) >= _MIN_CONTENT_WORDS
+        if is_enough or any(map(terms.is_wide_script, lines)):
+            blocks.append(_shorten("\n".join(lines), _REPORT_CHARS))
+    for act in acts:
+        is_task = act.use is not None and act.use.action is ToolAction.DELEGATE and not act.refused and not act.failed
+        report = _PATTERNS.result.search(act.text) if act.speaker is Speaker.MACHINE else None
+        if is_task or report:
+            text = _PATTERNS.boilerplate.sub("", report[1] if report else act.text)
+            blocks.append(_shorten(text, _REPORT_CHARS))
     kept: set[int] = set()
     for at in sorted(range(len(blocks)), key=lambda at: (-terms.rate_cause(blocks[at]), -at)):
         if blocks[at] and len(blocks[at]) + 2 <= room:
@@ -197,21 +207,6 @@ def _messages(earlier: Sequence[str], last: str, acts: Sequence[Act]) -> str:
             room -= len(blocks[at]) + 2
     failures = [line for line in turns.failures(acts) if len(line) + 2 <= room][:2]
     return "\n\n".join([*(blocks[at] for at in sorted(kept)), *failures, final]).strip()
-
-
-def _telling_lines(text: str) -> str:
-    """Of an earlier message: what is not just said while working. Empty: too little."""
-    kept = [line.text for line in terms.lines(text) if not line.is_heading and not terms.is_talk(line.text)]
-    is_enough = sum(len(terms.content(line)) for line in kept) >= _MIN_CONTENT_WORDS
-    return "\n".join(kept) if is_enough or any(map(terms.is_wide_script, kept)) else ""
-
-
-def _reports(acts: Iterable[Act]) -> Iterator[str]:
-    for act in acts:
-        is_task = act.use is not None and act.use.action is ToolAction.DELEGATE and not act.refused and not act.failed
-        found = _PATTERNS.result.search(act.text) if act.speaker is Speaker.MACHINE else None
-        if is_task or found:
-            yield _PATTERNS.boilerplate.sub("", found[1] if found else act.text)
 
 
 def _shorten(text: str, most: int) -> str:
@@ -228,7 +223,8 @@ def _shorten(text: str, most: int) -> str:
         if fenced > _FENCE_LINES or rows > _TABLE_ROWS or (rows and not re.search(r"\w", line)):
             continue
         if line.strip() or (kept and kept[-1]):
-            kept.append(line.rstrip() if in_fence else terms.without_marks(line))
+            plain = line if in_fence else CUES.link.sub(r"\1", CUES.emphasis.sub("", line))
+            kept.append(plain.rstrip())
     return _cut("\n".join(kept).strip(), most)
 
 
@@ -247,15 +243,6 @@ def _fill(texts: Iterable[str], most: int) -> str:
         if text not in kept and not (kept and len(text) > room):
             kept.append(_cut(text, room))
     return " ".join(kept)
-
-
-def _changed_files(acts: Iterable[Act]) -> str:
-    worked = [act.use for act in acts if act.use and not (act.failed or act.refused)]
-    edits = [use for use in worked if use.action is ToolAction.EDIT]
-    counts = Counter(file for edit in edits for file in edit.files if not _PATTERNS.scratch.search(file))
-    files = [file for file, _ in counts.most_common()]
-    more = f" (+{len(files) - _MAX_FILES})" if len(files) > _MAX_FILES else ""
-    return ", ".join(files[:_MAX_FILES]) + more
 
 
 # What a whole thread says

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from recollect.base.text import clip, one_line
 from recollect.capture.prompt_text import FENCE
@@ -77,8 +77,7 @@ def word_runs(text: str) -> frozenset[tuple[str, ...]]:
 # Sentences of a message
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     text: str
     is_heading: bool = False
     is_item: bool = False
@@ -94,11 +93,6 @@ def lines(text: str) -> Iterator[Line]:
         for one in sentences(said):
             if re.search(r"\w", one):
                 yield Line(one, is_heading, bool(CUES.item.match(raw)))
-
-
-def without_marks(line: str) -> str:
-    """A line of Markdown as it reads: no stars, no hashes; a list stays one."""
-    return CUES.link.sub(r"\1", CUES.emphasis.sub("", line)).rstrip()
 
 
 def offer(text: str) -> str:

@@ -8,9 +8,10 @@ Whether a prompt leans on what was said before is known in English only. Links n
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import NamedTuple
 
 from recollect.base.moment import Moment
 from recollect.capture import terms
@@ -34,13 +35,11 @@ _CONCLUSION_CHARS, _PROMPT_CHARS = 300, 600
 _COMMON_FILE_SHARE = 0.25  # the weight of a file that every piece of work touches
 _MIN_ANSWER_WORDS, _MIN_ANSWER_CHARS = 6, 15  # a shorter answer is a nod
 ORIGIN = "session"
-MAX_FILES = 20
+_MAX_FILES, _MAX_LINKS = 20, 3
 _LEADING_TOPICS = 3  # one of these first topics of a turn must be known, or the thread has drifted
-MAX_LINKS = 3
 _MIN_SHARED_FILES = 0.5  # sharing so many of the files it touches is no accident
 _NAMED_CHARS = 60  # the other thread is named within so many characters after such words
-_MAX_NAMED = 5
-_NAMED_WEIGHT = 0.8
+_MAX_NAMED, _NAMED_WEIGHT = 5, 0.8
 _CUES = Patterns("thread_choice")
 _WORDS = Words("thread_choice")
 
@@ -65,8 +64,7 @@ class Subject:
         return f"{self.prompt[:_PROMPT_CHARS]}\n{self.conclusion[:_CONCLUSION_CHARS]}".strip()
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     thread: Thread
     cover: float = 0.0  # the share of what was asked, weighted by rarity, that occurs in it
     near: float | None = None  # None: there is no vector to compare
@@ -77,14 +75,12 @@ class Candidate:
 @dataclass(frozen=True, slots=True)
 class Continue:
     thread: Thread
-    score: float = 0.0
     same_turn: bool = False  # it already has the beginning of this turn
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
     parent: Thread | None = None  # the thread that it was forked from, or that it continues because that one is full
-    score: float = -math.inf
     is_fork: bool = True
 
 
@@ -104,26 +100,25 @@ def subject_of(turn: Turn, record: Record) -> Subject:
 
 
 def choose_thread(about: Subject, record: Record, candidates: Sequence[Candidate]) -> Decision:
-    has_result = bool(record.changed or record.ran)
-    if not has_result and says_nothing(record.asked) and len(terms.content(record.said)) < _MIN_ANSWER_WORDS:
+    has_result, is_small_talk = bool(record.changed or record.ran), says_nothing(record.asked)
+    if not has_result and is_small_talk and len(terms.content(record.said)) < _MIN_ANSWER_WORDS:
         return Leave("too little said")  # a "yes" with a short answer
     if about.is_plan:  # carried out again, or work of its own
-        same = (one.thread for one in candidates if one.thread.title and one.thread.title in about.prompt)
-        again = next(same, None)
-        return Continue(again) if again is not None else Open()
-    score, best = max(
-        ((rating(about, one), one) for one in candidates), key=lambda pair: pair[0], default=(-math.inf, None)
-    )
-    leans_on = _leans_on(about, record, candidates) if score < CONTINUES_AT else None
-    if leans_on is not None:
-        score, best = CONTINUES_AT, leans_on
+        again = (one.thread for one in candidates if one.thread.title and one.thread.title in about.prompt)
+        return next(map(Continue, again), Open())
+    rated = [(rating(about, one), one) for one in candidates]
+    score, best = max(rated, key=lambda pair: pair[0], default=(-math.inf, None))
+    if score < CONTINUES_AT and (current := _leans_on(about, record, candidates)):
+        score, best = CONTINUES_AT, current
     if best is not None and score >= CONTINUES_AT:
-        is_full = best.thread.activations >= MAX_TURNS
-        return Open(best.thread, score, is_fork=False) if is_full else Continue(best.thread, score)
-    if not is_own_work(record):
+        return Open(best.thread, is_fork=False) if best.thread.activations >= MAX_TURNS else Continue(best.thread)
+    # Work of its own has a subject and anything came of it, or something was changed or failed. Whoever turns to
+    # something else is heard though little was done yet.
+    named = len(set(terms.content(record.asked))) + len(terms.names(record.asked))
+    is_answered = bool(record.ran or len(record.said) >= _MIN_ANSWER_CHARS)
+    if not (record.changed or "(failed)" in record.ran or (is_answered and named >= 2 and not is_small_talk)):
         return Leave("too little to open a thread")
-    forked = best is not None and best.place == 0 and score >= FORKS_AT
-    return Open(best.thread if best is not None and forked else None, score)
+    return Open(best.thread if best is not None and best.place == 0 and score >= FORKS_AT else None)
 
 
 def _leans_on(about: Subject, record: Record, candidates: Sequence[Candidate]) -> Candidate | None:
@@ -142,9 +137,13 @@ def rating(about: Subject, one: Candidate) -> float:
     weights: dict[str, float] = table("thread_weights.json")["words alone" if one.near is None else "with vectors"]
     is_current, leans = one.place == 0, dependence(about.prompt)
     size = max(1.0, one.thread.activations / SMALL_TURNS)
+    said, title = (  # in the singular
+        {word[:-1] if word.endswith("s") and len(word) > 3 else word for word in terms.content(text)}
+        for text in (about.prompt, one.thread.title)
+    )
     values = {
         "base": 1.0,
-        "named": title_overlap(about.prompt, one.thread),
+        "named": min(2, len(said & title)) / 2,  # two words of the title are enough
         "cover": min(1.0, one.cover / (COVERED * size)),
         "size": math.log2(size),
         "files": shared_files(about, one.thread),
@@ -158,15 +157,6 @@ def rating(about: Subject, one: Candidate) -> float:
     return sum(weights[name] * value for name, value in values.items())
 
 
-def title_overlap(prompt: str, thread: Thread) -> float:
-    """From 0 to 1: how many words of the title occur in the prompt, in the singular or plural; two are enough."""
-    said, title = (
-        {word[:-1] if word.endswith("s") and len(word) > 3 else word for word in terms.content(text)}
-        for text in (prompt, thread.title)
-    )
-    return min(2, len(said & title)) / 2
-
-
 def shared_files(about: Subject, thread: Thread) -> float:
     """From 0 to 1: the share of the turn's files that the thread knows."""
     known = {anchor.path for anchor in thread.anchors}
@@ -176,15 +166,6 @@ def shared_files(about: Subject, thread: Thread) -> float:
         is_common = file.rsplit("/", 1)[-1].casefold().split(".")[0] in _WORDS.common_files
         share += touched[file] * (_COMMON_FILE_SHARE if is_common else 1.0)
     return share / (sum(touched.values()) or 1.0)
-
-
-def is_own_work(record: Record) -> bool:
-    """Whether it is work of its own: it has a subject and anything came of it, or something was changed or failed.
-    Whoever turns to something else is heard though little was done yet."""
-    if record.changed or "(failed)" in record.ran:
-        return True
-    named = len(set(terms.content(record.asked))) + len(terms.names(record.asked))
-    return bool(record.ran or len(record.said) >= _MIN_ANSWER_CHARS) and named >= 2 and not says_nothing(record.asked)
 
 
 def turns_away(prompt: str) -> bool:
@@ -275,21 +256,19 @@ def _anchors(known: tuple[Anchor, ...], about: Subject) -> tuple[Anchor, ...]:
         paths[file] = Anchor(file)
     for file in about.read:
         paths.setdefault(file, Anchor(file))
-    return tuple(paths.values())[:MAX_FILES]
+    return tuple(paths.values())[:_MAX_FILES]
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadLink:
+class ThreadLink(NamedTuple):
     target: Thread
     type: BridgeType
     weight: float
 
 
 def thread_links(
-    about: Subject, others: Iterable[Thread], decision: Continue | Open, *, session: str
+    about: Subject, others: Sequence[Thread], decision: Continue | Open, *, session: str
 ) -> list[ThreadLink]:
     """From the turn's thread to others, at most one each, the surest first. Of one thread the last evidence counts."""
-    others = list(others)
     links: list[ThreadLink] = []
     for other in others if about.edited else ():
         share = shared_files(about, other)
@@ -304,17 +283,13 @@ def thread_links(
         (_CUES.replaces, BridgeType.REPLACES),
         (_CUES.contradicts, BridgeType.CONTRADICTS),
     ):
-        for named in islice(pattern.finditer(about.prompt), _MAX_NAMED):
-            behind = about.prompt[named.end() : named.end() + _NAMED_CHARS]
-            target = _named_thread(next(terms.sentences(behind), ""), others)
-            if target is not None:
-                links.append(ThreadLink(target, type, _NAMED_WEIGHT))
-    found = {link.target.id: link for link in links}
-    return sorted(found.values(), key=lambda link: -link.weight)[:MAX_LINKS]
-
-
-def _named_thread(words: str, others: list[Thread]) -> Thread | None:
-    """The one thread that these words name by two words of its title or topics."""
-    said = terms.content_and_names(words)
-    hits = [one for one in others if len(said & terms.content_and_names(" ".join((one.title, *one.topics)))) >= 2]
-    return hits[0] if len(hits) == 1 else None
+        for found in islice(pattern.finditer(about.prompt), _MAX_NAMED):
+            behind = about.prompt[found.end() : found.end() + _NAMED_CHARS]
+            said = terms.content_and_names(next(terms.sentences(behind), ""))
+            # The one thread that these words name by two words of its title or topics.
+            hits = [
+                one for one in others if len(said & terms.content_and_names(" ".join((one.title, *one.topics)))) >= 2
+            ]
+            links += [ThreadLink(hits[0], type, _NAMED_WEIGHT)] if len(hits) == 1 else []
+    best = {link.target.id: link for link in links}
+    return sorted(best.values(), key=lambda link: -link.weight)[:_MAX_LINKS]

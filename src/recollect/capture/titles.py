@@ -20,19 +20,15 @@ from recollect.capture.terms import PLAN, is_talk, is_wide_script
 from recollect.model.passage import Record
 
 MIN_WORDS, MAX_WORDS, MAX_CHARS = 3, 8, 80
-_MAX_WIDE_CHARS = 30
 FIRST_RECORDS = 5  # a title is made from the first records; later ones tell what came of the work
-_READ_CHARS, _READ_SAID_CHARS = 300, 1_500
-_MAX_CENTRAL = 10.0
-_SENTENCES = 4
+_READ_CHARS, _READ_SAID_CHARS, _READ_SENTENCES, _MAX_WIDE_CHARS = 300, 1_500, 4, 30
 _HEADING, _COMMITTED, _ASKED, _ENDED, _FOUND, _SAID = 8.0, 2.3, 2.1, 1.2, 0.8, 0.3
-_TO_A_LIST = 0.8
+_TO_A_LIST, _OF_CHORE, _MAX_CENTRAL = 0.8, 1.2, 10.0
 _ORDER, _ADVICE = 1.1, 0.5  # a bonus for what was asked for or done; a penalty for what an agent tells the person to do
 _LATER, _LATER_SENTENCE = 0.8, 0.3
 # What cutting a sentence at that place costs.
 _AT_BREAK, _AT_CLAUSE, _LATER_CLAUSE, _AT_LINK, _AT_LOOSE_LINK, _ANYWHERE = 0.2, 0.3, 1.3, 0.7, 1.2, 3.5
 _WEAK = 1.5  # a phrase that scores less gets a topic added
-_OF_CHORE = 1.2
 _STRIP = " \t\"'\u201c\u201d\u2018’.,:;!?-–—()[]{}*#>|=+&/\\\u3002\uff0c\uff01\uff1f\uff1a\u3001"
 _START_STRIP = " \t.,:;!?–—)]}*#>|=+&\u3002\uff0c\uff01\uff1f\uff1a\u3001"
 _END_STRIP = " \t.,:;!?-–—([{*#>|=+&\\\u3002\uff0c\uff01\uff1f\uff1a\u3001"
@@ -47,12 +43,15 @@ _WORDS = Words("titles")
 def make_title(records: Sequence[Record], topics: Sequence[str] = ()) -> str:
     """Of the phrases in the first records, the one that names the subject best; otherwise the topics."""
     first = records[:FIRST_RECORDS]
-    said = Counter(word for record in first for text in _texts(record) for word in terms.content(text))
+    said: Counter[str] = Counter()
+    for record in first:
+        files = " ".join(terms.stem_of(file) for file in record.changed.split(", "))
+        for text in (record.asked, record.found, record.ended, files, record.said[:_READ_SAID_CHARS]):
+            said.update(terms.content(text))
     best, score = "", 0.0
     for number, record in enumerate(first):
         for phrase, bonus in _phrases(record):
-            worth = bonus + _worth(phrase, said) - _LATER * number if phrase else 0.0
-            if worth > score:
+            if phrase and (worth := bonus + _worth(phrase, said) - _LATER * number) > score:
                 best, score = phrase, worth
     first_words = (" ".join(one.asked.split()[:MAX_WORDS]) for one in first)
     best = best or " and ".join(topics[:2]) or next(filter(None, first_words), "Work")
@@ -63,11 +62,6 @@ def make_title(records: Sequence[Record], topics: Sequence[str] = ()) -> str:
         fits = (one for one in more if len(one.split()) <= MAX_WORDS and len(one) <= MAX_CHARS)
         best = next(fits, best)
     return clip(best, MAX_CHARS)
-
-
-def _texts(record: Record) -> tuple[str, ...]:
-    files = " ".join(terms.stem_of(file) for file in record.changed.split(", "))
-    return record.asked, record.found, record.ended, files, record.said[:_READ_SAID_CHARS]
 
 
 def _phrases(record: Record) -> Iterator[tuple[str, float]]:
@@ -81,7 +75,7 @@ def _phrases(record: Record) -> Iterator[tuple[str, float]]:
     asked = _CUES.log.split(record.asked.removeprefix(PLAN), maxsplit=1)[0]
     texts = ((asked, _ASKED), (record.ended, _ENDED), (record.found, _FOUND), (record.said, _SAID))
     for text, bonus in texts:
-        for number, sentence in enumerate(islice(terms.sentences(text), _SENTENCES)):
+        for number, sentence in enumerate(islice(terms.sentences(text), _READ_SENTENCES)):
             if _CUES.shell.match(sentence) or (bonus == _SAID and _CUES.code_line.search(sentence)):
                 continue
             for clause, loss in _clauses(sentence[:_READ_CHARS].replace("\u2019", "'")):
@@ -108,8 +102,11 @@ def _headline(text: str, *, is_whole: bool = True, is_request: bool = False) -> 
     if plain.split(" ", 1)[0].casefold() in _WORDS.verbs | _WORDS.requests:
         gain = _ORDER if is_request else -_ADVICE
     said, cost = _shorten(told, is_whole=is_whole)
-    is_phrase = terms.names_subject(said) or len(said.split()) > 1
-    return _capital(said) if is_phrase else "", cost - gain
+    if not terms.names_subject(said) and len(said.split()) < 2:
+        return "", cost - gain
+    first = said.split(" ", 1)[0]
+    is_name = terms.names(first) or re.search(r"[\d_.()/]", first)
+    return said if is_name else said[:1].upper() + said[1:], cost - gain
 
 
 def _as_order(text: str) -> tuple[str, float]:
@@ -209,11 +206,6 @@ def _worth(phrase: str, said: Counter[str]) -> float:
     return worth
 
 
-def _capital(text: str) -> str:
-    first = text.split(" ", 1)[0]
-    return text if terms.names(first) or re.search(r"[\d_.()/]", first) else text[:1].upper() + text[1:]
-
-
 def _without_lead(sentence: str) -> str:
     for _ in range(6):
         shorter = _CUES.label.sub("", _CUES.lead.sub("", sentence.lstrip("\u00bf\u00a1 "), count=1))
@@ -260,7 +252,11 @@ def find_topics(texts: Iterable[tuple[str, float]], files: Iterable[str] = ()) -
             if terms.is_content(name.casefold()) and name.casefold() not in _WORDS.no_topics:
                 add(name, _PROPER * weight)
         for sentence in terms.sentences(text):
-            said.update(_nouns(sentence))
+            words = terms.words(sentence)
+            long = {word for word in words if len(word) > 3 and not _CUES.no_noun.search(word)} - _WORDS.no_topics
+            nouns = set(filter(terms.is_content, long))
+            pairs = {f"{one} {two}" for one, two in pairwise(words) if one != two and {one, two} <= nouns}
+            said.update(nouns | pairs)
     for term, many in said.items():
         if many >= _MIN_TIMES:
             add(term, (_PAIR if " " in term else _WORD) * min(many, 4) / 2)
@@ -269,14 +265,3 @@ def find_topics(texts: Iterable[tuple[str, float]], files: Iterable[str] = ()) -
         if len(chosen) < MAX_TOPICS and not any(key in one or one in key for one in chosen):
             chosen.append(key)
     return tuple(spelt[key] for key in chosen)
-
-
-def _nouns(sentence: str) -> set[str]:
-    """Single words that may name a subject, and pairs of them that stand side by side."""
-    words = terms.words(sentence)
-    found = {word for word in words if _is_noun(word)}
-    return found | {f"{one} {two}" for one, two in pairwise(words) if _is_noun(one) and _is_noun(two) and one != two}
-
-
-def _is_noun(word: str) -> bool:
-    return terms.is_content(word) and len(word) > 3 and word not in _WORDS.no_topics and not _CUES.no_noun.search(word)

@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from recollect.base.text import clip, one_line
 from recollect.capture import terms
@@ -17,13 +18,10 @@ from recollect.model.small_talk import is_small_talk
 
 MAX_WAITING_ACTS = 150
 """A turn with this many new acts is recorded before it ends: only part of a transcript is held in memory."""
-MAX_COMMANDS = 6
-_MAX_CHARS, _MAX_FAILURE_CHARS = 100, 220
+_MAX_COMMANDS, _MAX_CHARS, _MAX_FAILURE_CHARS = 6, 100, 220
 _QUOTED_SHARE = 0.6  # a sentence of which so many runs of three words were shown is a quote
-_MIN_RUNS = 3
+_MIN_RUNS, _MIN_USED_WORDS, _MIN_USED_SHARE = 3, 3, 0.25
 _MIN_NEW_WORDS = 8  # words beside the quotes that may name a subject: fewer are only what one says around a quote
-_MIN_USED_SHARE = 0.25
-_MIN_USED_WORDS = 3
 # What stands around a memory's words where it is shown: its kind and id, its source, its age, a list's mark.
 _AROUND = re.compile(
     r"(?:\b(?:thread|rule|note) )?\b[a-z]{2,12}_\d{8}_\d{6}_[0-9a-f]{6}\b|\[(?:user|tool|agent|repository|web)\]|"
@@ -38,7 +36,6 @@ _WORDS = Words("turns")
 class Turn:
     acts: tuple[Act, ...]
     new_from: int = 0  # acts before this one were recorded already
-    over: bool = True
     before: str = ""  # what the agent said last before it: a short "yes" answers that
 
     @property
@@ -53,9 +50,9 @@ class Turn:
     def conclusion(self) -> str:
         return next((act.text for act in reversed(self.acts) if _is_reply(act) and act.text), "")
 
-    def files(self, *actions: ToolAction) -> tuple[str, ...]:
-        found = (file for act in self.acts if act.use and act.use.action in actions for file in act.use.files)
-        return tuple(dict.fromkeys(found))
+    def files(self, action: ToolAction) -> tuple[str, ...]:
+        uses = [act.use for act in self.acts if act.use and act.use.action is action]
+        return tuple(dict.fromkeys(file for use in uses for file in use.files))
 
 
 def split_turns(acts: Sequence[Act], start: int, *, finished: bool) -> Iterator[Turn]:
@@ -67,7 +64,7 @@ def split_turns(acts: Sequence[Act], start: int, *, finished: bool) -> Iterator[
         over = finished or end < len(acts) or _is_reply(acts[end - 1])
         if end > start and (over or end - max(start, begin) >= MAX_WAITING_ACTS):
             before = next((act.text for act in reversed(acts[:begin]) if act.speaker is Speaker.AGENT and act.text), "")
-            yield Turn(tuple(acts[begin:end]), max(0, start - begin), over, before)
+            yield Turn(tuple(acts[begin:end]), max(0, start - begin), before)
         begin = end
 
 
@@ -97,13 +94,13 @@ def ran_commands(acts: Iterable[Act]) -> list[tuple[Act, str]]:
 
 def list_commands(acts: Iterable[Act]) -> str:
     """Each once per result, in order; where there are too many, the last ones."""
-    found: dict[str, None] = {}
-    for act, command in ran_commands(acts):
-        if matters(command) or (act.failed and not only_shows(command)):
-            line = f"{shortened(command)} (failed)" if act.failed else shortened(command)
-            found.pop(line, None)
-            found[line] = None
-    return "; ".join([line for line in found if line][-MAX_COMMANDS:])
+    lines = [
+        f"{shortened(command)} (failed)" if act.failed else shortened(command)
+        for act, command in ran_commands(acts)
+        if matters(command) or (act.failed and not only_shows(command))
+    ]
+    latest = list(dict.fromkeys(filter(None, reversed(lines))))[:_MAX_COMMANDS]
+    return "; ".join(reversed(latest))
 
 
 def matters(command: str) -> bool:
@@ -117,9 +114,8 @@ def shortened(command: str) -> str:
         pushed = " && git push" if re.search(r"\bgit push\b", command) else ""
         return clip(f'git commit -m "{clip(subject, 72)}"{pushed}', _MAX_CHARS)
     head = command.split("<<", 1)[0]
-    parts = [
-        _PATTERNS.assignments.sub("", _PATTERNS.piped.sub("", part).strip()) for part in _PATTERNS.joints.split(head)
-    ]
+    parts = [_PATTERNS.piped.sub("", part).strip() for part in _PATTERNS.joints.split(head)]
+    parts = [_PATTERNS.assignments.sub("", part) for part in parts]
     kept = [part for part in parts if part and not _shows(part)] or parts[:1]
     return clip(one_line(" && ".join(dict.fromkeys(kept))).replace("; ", ", "), _MAX_CHARS)
 
@@ -131,10 +127,15 @@ def commit_subject(command: str) -> str:
 
 
 def failures(acts: Iterable[Act]) -> Iterator[str]:
-    """What the failed commands that mattered printed."""
+    """What the failed commands that mattered printed: the lines that say what went wrong, otherwise the last ones."""
     for act, command in ran_commands(acts):
-        error = one_line(telling_lines(act.text, _MAX_FAILURE_CHARS)) if act.failed and matters(command) else ""
-        if error:
+        if not act.failed or not matters(command):
+            continue
+        lines = [line.rstrip() for line in act.text.splitlines() if line.strip()]
+        said = [line for line in lines if _PATTERNS.telling.search(line)] or lines[-4:]
+        sizes = accumulate(len(line) + 1 for line in said)
+        kept = [line for line, size in zip(said, sizes, strict=True) if size <= _MAX_FAILURE_CHARS + 1]
+        if error := one_line(" ".join(kept)) or clip(one_line(" ".join(said[:1])), _MAX_FAILURE_CHARS):
             yield f"`{shortened(command)}` failed: {error}"
 
 
@@ -151,18 +152,6 @@ def _shows(command: str) -> bool:
         rest = said[3:] if said[1:2] in (["-C"], ["-c"]) else said[1:]
         return next((word for word in rest if not word.startswith("-")), "status") in _WORDS.git_shows
     return not program or (program in _WORDS.shows and "-i" not in said[1:2] and "-delete" not in said)
-
-
-def telling_lines(output: str, most: int) -> str:
-    """The lines that say what went wrong; otherwise the last lines."""
-    lines = [line.rstrip() for line in output.splitlines() if line.strip()]
-    said = [line for line in lines if _PATTERNS.telling.search(line)] or lines[-4:]
-    kept: list[str] = []
-    for line in said:
-        if sum(len(one) + 1 for one in kept) + len(line) > most:
-            break
-        kept.append(line)
-    return "\n".join(kept) or clip(one_line(" ".join(said[:1])), most)
 
 
 def says_nothing(text: str) -> bool:
