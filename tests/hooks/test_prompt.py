@@ -27,7 +27,7 @@ from recollect.model.result import Scope
 from recollect.model.session import ShownMemory, StateRecord, Way, memory_of, turn_mark
 from recollect.ops import memories, recall, rules
 from recollect.ops.steering import save_focus
-from recollect.recall.priority import Focus
+from recollect.recall.selection import Focus
 from recollect.render import inject
 from recollect.store import SqliteStore
 from tests.hooks.talk import Another, Talk, events, log_of

@@ -1,7 +1,5 @@
 """Words and vectors become one score per unit: rarity pooled over the stores, then company, time and voice."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -9,9 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.query import Nearness, Owner, Place, TermEvidence, WordEvidence
+from recollect.model.query import Background, Nearness, Owner, Place, TermEvidence, WordEvidence
 from recollect.recall import matching
-from recollect.recall.matching import TURN_BYTES, Match, Ref, TermScores, WordMatch, fuse, raise_by_context, score_terms
+from recollect.recall.matching import (
+    TURN_BYTES,
+    Match,
+    Prompt,
+    Ref,
+    TermScores,
+    WordMatch,
+    fuse,
+    raise_by_context,
+    score_terms,
+)
 from recollect.recall.time_words import Span
 from tests.values import NOW
 
@@ -265,3 +273,93 @@ def test_a_long_turn_of_a_conversation_gives_way_to_a_short_one():
 
     assert ranked(together) == [2, 1]
     assert together[0, 1].length < 0 == together[0, 2].length
+
+
+# The floor: monotone in every feature, strict with words alone, right in stores of any size.
+
+
+FLOOR = 0.5
+LARGE = Background(500, 500 * 0.15, 500 * (0.15**2 + 0.1**2))
+PROMPT = Prompt.of("why does the nightly build fail on the runner?")
+
+
+def bears(near: float | None, cover: float, background: Background = LARGE, **more: Any) -> float:
+    given: dict[str, Any] = {"prompt": PROMPT, "text": "", "kept": False} | more
+    passages = background.passages
+    return matching.judge_relevance(
+        near=near, cover=cover, background=background, passages=passages, **given
+    ).probability
+
+
+@pytest.mark.parametrize(
+    "more", [{"near": 0.5}, {"cover": 0.3}, {"text": "the runner in src/runner.ts"}, {"kept": True}]
+)
+def test_more_of_any_feature_never_makes_it_less_sure(more: dict[str, Any]):
+    less: dict[str, Any] = {"near": 0.4, "cover": 0.2, "prompt": Prompt.of("why does src/runner.ts fail?")}
+    assert bears(**less | more) > bears(**less)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "is_worth_less"),
+    [
+        ("rename tmp2 in the nightly build of the runner", True),
+        ("remove the commented-out code of the nightly build", True),
+        ("what is the difference between a nightly build and a runner?", True),
+        ("how do i run one single nightly test with python's unittest", True),
+        ("what does tools/nightly.sh do?", False),
+        ("what is the default branch?", False),
+        ("what's the difference between our staging and prod?", False),
+        ("how do we run the nightly tests in the container?", False),
+    ],
+)
+def test_little_bears_on_tidying_and_on_questions_about_a_language(prompt: str, is_worth_less: bool):
+    read = Prompt.of(prompt)
+    assert (read.is_general or read.is_tidying) is is_worth_less
+    assert not is_worth_less or bears(0.65, 0.4, prompt=read) < bears(0.65, 0.4)
+
+
+def test_what_is_near_and_speaks_of_it_passes_and_what_is_merely_usual_does_not():
+    assert bears(0.65, 0.4) > FLOOR
+    assert bears(0.2, 0.05) < 0.05
+    assert bears(0.15, 0.0) < 0.02
+
+
+def test_the_same_nearness_says_less_where_everything_is_near():
+    crowded = Background(500, 500 * 0.45, 500 * (0.45**2 + 0.1**2))
+    assert bears(0.55, 0.2, crowded) < bears(0.55, 0.2, LARGE)
+
+
+@pytest.mark.parametrize("passages", [1, 2, 5, 30])
+def test_in_a_small_store_what_fits_passes_and_what_does_not_is_silent(passages: int):
+    others = Background(passages, 0.5 + (passages - 1) * 0.05, 0.25 + (passages - 1) * 0.01)
+    unrelated = Background(passages, passages * 0.05, passages * 0.01)
+    assert bears(0.5, 0.2, others) > FLOOR, "no passage is its own background"
+    assert bears(0.15, 0.0, unrelated) < FLOOR / 2
+
+
+def test_words_alone_must_cover_more_and_say_more():
+    assert bears(None, 0.2, Background(200)) < FLOOR < bears(None, 0.6, Background(200))
+    assert bears(None, 0.3, prompt=Prompt.of("deploy fails")) < bears(None, 0.3)
+
+
+def test_nearness_says_nothing_in_a_script_that_the_model_does_not_read():
+    prompt = Prompt.of("什么是闭包")
+    assert bears(0.99, 0.0, prompt=prompt) == bears(None, 0.0, prompt=prompt) < 0.05
+
+
+def test_names_that_both_have_count():
+    prompt = Prompt.of("is `totals.ts` still used by reserve_stock?")
+    assert prompt.names == {"totals.ts", "reserve_stock"}
+    assert bears(0.4, 0.1, text="Edited services/cart/Totals.ts", prompt=prompt) > bears(0.4, 0.1, prompt=prompt)
+
+
+def covered(evidence: list[WordEvidence], *passages: int) -> dict[int, float]:
+    return matching.cover(matching.information(evidence), evidence[0], passages, matching.NEEDED)
+
+
+def test_a_word_that_is_common_everywhere_covers_little_and_a_single_word_covers_no_prompt():
+    common = [WordEvidence(1, (TermEvidence("test", 1, ((1, 1.0),)), TermEvidence("invoic", 0, ())))]
+    rare = [WordEvidence(1, (TermEvidence("invoic", 1, ((1, 1.0),)), TermEvidence("test", 0, ())))]
+    assert covered(common, 1)[1] < covered(rare, 1)[1]
+    evidence = [WordEvidence(300, (TermEvidence("mutex", 1, ((7, 1.0),)),))]
+    assert covered(evidence, 7, 8) == {7: pytest.approx(0.5, abs=0.1), 8: 0.0}

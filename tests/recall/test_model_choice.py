@@ -1,7 +1,5 @@
 """A language model chooses among memories: the shape of the question, and what an answer is worth."""
 
-from __future__ import annotations
-
 import pytest
 
 from recollect.model.ask import Use
@@ -9,7 +7,6 @@ from recollect.recall.model_choice import (
     BROAD_CHARS,
     CandidateLine,
     filter_by_keywords,
-    find_keywords,
     limit_to_room,
     question,
     read_answer,
@@ -138,7 +135,3 @@ def test_two_letters_are_a_word_but_no_part_of_one():
 
 def test_a_script_without_spaces_is_found_by_a_part():
     assert found("部署", CandidateLine("note_3", "x.md", "x", ("生产部署流程",))) == ["note_3"]
-
-
-def test_keywords_come_once_and_in_order():
-    assert find_keywords("How do we Deploy the deploy-guide, deploy?", STOP) == ("deploy", "deploy-guide")

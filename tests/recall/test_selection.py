@@ -1,6 +1,5 @@
-"""What is selected out of a ranking, and what is relevant enough to be shown unasked."""
-
-from __future__ import annotations
+"""Priority: how strength, ratings, outcomes and focus move a memory, and how far at most. What is selected out of a
+ranking. Which rules bear on a call."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,15 +8,130 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.memory import Kind, Memory, Message, Status
+from recollect.lifecycle.strength import strength
+from recollect.model.command import How, Lesson
+from recollect.model.memory import Kind, Memory, Message, Rating, RuleType, Status
 from recollect.model.passage import TURN
-from recollect.model.query import REACHED, Background, Hit, Query, TermEvidence, WordEvidence
-from recollect.recall import floor
-from recollect.recall.floor import Prompt
-from recollect.recall.matching import cover
-from recollect.recall.selection import BY_CHANCE, select
+from recollect.model.query import REACHED, Hit, Query
+from recollect.recall.call_rules import read_call, rules_about
+from recollect.recall.selection import (
+    BY_CHANCE,
+    MAX_AGE_COST,
+    Focus,
+    evidence,
+    focus_boost,
+    is_muted,
+    priority,
+    relevance,
+    select,
+    strength_factor,
+)
+from tests.cases import cases
 from tests.model.strategies import memories
-from tests.values import NOW, note, rule, thread
+from tests.values import AGE, NOW, note, rule, thread
+
+GOOD, BAD = Rating(True, NOW), Rating(False, NOW)
+ID = "thread_20260201_083000_abc123"
+AUTH = thread("Google login", id=ID, topics=("Auth", "web"))
+marks = st.lists(st.booleans().map(lambda useful: Rating(useful, NOW)), max_size=30)
+trails = st.text("+-", max_size=80)
+
+
+def focus(topic: str, weight: float = 1.0) -> Focus:
+    return Focus(topic, weight, NOW)
+
+
+@pytest.mark.parametrize(
+    ("points", "boost"),
+    [
+        ([focus("auth")], 0.3), ([focus("AUTH", 0.5)], 0.15), ([focus(ID)], 0.5), ([focus(ID, 0.4)], 0.2),
+        ([focus("login")], 0.2), ([focus("LOGIN", 0.5)], 0.1), ([focus("billing")], 0.0), ([focus(ID[:-1])], 0.0),
+        ([focus("auth"), focus("login")], 0.5), ([focus("auth"), focus("login"), focus(ID)], 0.5),
+    ],
+)  # fmt: skip
+def test_a_focused_topic_lifts_by_where_it_stands_up_to_a_ceiling(points: list[Focus], boost: float):
+    assert focus_boost(AUTH, points) == pytest.approx(boost)
+
+
+@given(st.lists(st.builds(focus, st.sampled_from(["auth", "web", "login", ID, "x"]), st.floats(0, 1))))
+def test_focus_never_lowers_and_never_lifts_above_its_ceiling(points: list[Focus]):
+    assert 0 <= focus_boost(AUTH, points) <= 0.5
+
+
+TEN = (BAD, *(GOOD,) * 9)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "trail", "score"),
+    [
+        ((), "", 1.0), ((BAD,), "", 0.75), ((GOOD,) * 20, "", 1.0), ((BAD, GOOD), "", 4.1 / 5.1),
+        ((GOOD, BAD), "", 4 / 5.1),
+        (TEN, "", (3 + sum(1 + 0.1 * i for i in range(1, 10))) / (3 + 14.5)), ((BAD,) * 50 + TEN, "", 0.9428571),
+        ((), "+", 1.0), ((), "-", 0.9375), ((), "-" * 5, 0.75), ((), "-" * 50, 0.2308), ((), "+-" * 25, 0.6154),
+    ],
+)  # fmt: skip
+def test_relevance_is_ratings_and_a_fifth_of_each_outcome_against_a_prior_of_three(
+    ratings: tuple[Rating, ...], trail: str, score: float
+):
+    assert relevance(ratings, trail) == pytest.approx(score, abs=1e-4)
+
+
+@given(marks, trails, trails)
+def test_what_went_well_never_lowers_what_went_badly_never_raises_and_fifty_count(
+    ratings: list[Rating], old: str, trail: str
+):
+    short = trail[-49:]  # nothing falls out at the other end
+    full = trail.ljust(50, "-")
+    assert 0 < relevance(ratings, trail) <= 1
+    assert relevance(ratings, short + "-") < relevance(ratings, short) <= relevance(ratings, short + "+")
+    assert relevance(ratings, old + full) == relevance(ratings, full[-50:])
+    assert relevance((), trail + "+" * 50) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("judged", "expected"),
+    [
+        ({"outcomes": "-" * 22}, False), ({"outcomes": "-" * 23}, True), ({"outcomes": "-" * 23 + "+"}, False),
+        ({"outcomes": "-" * 50, "pinned": True, "boost": 0.3}, False), ({"ratings": (BAD,) * 10}, True),
+    ],
+)  # fmt: skip
+def test_few_observations_move_little_and_many_make_quiet(judged: dict[str, Any], expected: bool):
+    assert is_muted(thread("t", **judged)) is expected
+
+
+def test_what_the_score_is_made_of_can_be_told():
+    memory = thread("t", outcomes="+--", ratings=(GOOD,))
+    assert evidence(memory) == (("ratings", 1.0), ("went_well", 1.0), ("went_badly", 2.0))
+    assert evidence(thread("t")) == ()
+
+
+def test_priority_is_match_by_strength_by_relevance_and_focus_on_top():
+    memory = thread("Auth", topics=("auth",), ratings=(BAD,))
+    found = priority(memory, 0.8, 1.0, [focus("auth", 0.5)])
+    assert found.score == pytest.approx(0.8 * strength_factor(1.0) * 0.75 + 0.25)
+    assert found.relevance == 0.75
+    assert found.focus == pytest.approx(0.25)
+
+
+@given(st.floats(0, 3), st.floats(0, 3))
+def test_more_strength_never_lowers_and_is_bounded(one: float, other: float):
+    low, high = sorted((one, other))
+    assert 0.9 <= strength_factor(low) <= strength_factor(high) <= 1.5
+
+
+def test_age_costs_nothing_for_a_fortnight_then_a_little_more_each_month_and_never_much():
+    fortnight = [strength(thread("t", days_old=days), now=NOW, rules=AGE) for days in range(15)]
+    months = [strength_factor(strength(thread("t", days_old=30 * n), now=NOW, rules=AGE)) for n in range(60)]
+
+    assert {strength_factor(one) for one in fortnight} == {1.0}
+    assert months == sorted(months, reverse=True)
+    assert months[0] > months[1] > months[2]
+    assert months[-1] == 1.0 - MAX_AGE_COST
+    assert priority(thread("old"), 0.5, 0.0, []).score > priority(thread("fresh"), 0.45, 1.0, []).score
+    assert strength_factor(1.0) < strength_factor(1.3) < 1.2 * strength_factor(1.0), "a pin"
+
+
+# Selection
 
 
 def hit(memory: Memory, score: float = 0.5, **parts: float) -> Hit:
@@ -120,89 +234,45 @@ def test_never_more_than_asked_for_and_everything_is_accounted_for(ranked: list[
         assert not query.statuses or kept.memory.status in query.statuses or by_age
 
 
-# The floor: monotone in every feature, strict with words alone, right in stores of any size.
+# A rule bears on a call when it names its command, its tool, its file or the kind of file; else it is silent.
 
 
-FLOOR = 0.5
-LARGE = Background(500, 500 * 0.15, 500 * (0.15**2 + 0.1**2))
-PROMPT = Prompt.of("why does the nightly build fail on the runner?")
+BASH = "Bash"
 
 
-def bears(near: float | None, cover: float, background: Background = LARGE, **more: Any) -> float:
-    given: dict[str, Any] = {"prompt": PROMPT, "text": "", "kept": False} | more
-    passages = background.passages
-    return floor.judge_relevance(near=near, cover=cover, background=background, passages=passages, **given).probability
+@pytest.mark.parametrize(("said", "tool", "given", "bears"), cases("call_rules", "rules", "recall"))
+def test_a_rule_bears_on_a_call_that_it_names(said: str, tool: str, given: dict[str, Any], bears: bool):
+    tested = rule(said, body=said)
+    assert rules_about([tested], read_call(tool, given)) == ([tested] if bears else [])
 
 
-@pytest.mark.parametrize(
-    "more", [{"near": 0.5}, {"cover": 0.3}, {"text": "the runner in src/runner.ts"}, {"kept": True}]
-)
-def test_more_of_any_feature_never_makes_it_less_sure(more: dict[str, Any]):
-    less: dict[str, Any] = {"near": 0.4, "cover": 0.2, "prompt": Prompt.of("why does src/runner.ts fail?")}
-    assert bears(**less | more) > bears(**less)
+def test_the_closest_comes_first():
+    git, push = rule("git", body="git is configured"), rule("push", body="git push needs a ticket")
+    assert rules_about([git, push], read_call(BASH, {"command": "git push"})) == [push, git]
 
 
-@pytest.mark.parametrize(
-    ("prompt", "is_worth_less"),
-    [
-        ("rename tmp2 in the nightly build of the runner", True),
-        ("remove the commented-out code of the nightly build", True),
-        ("what is the difference between a nightly build and a runner?", True),
-        ("how do i run one single nightly test with python's unittest", True),
-        ("what does tools/nightly.sh do?", False),
-        ("what is the default branch?", False),
-        ("what's the difference between our staging and prod?", False),
-        ("how do we run the nightly tests in the container?", False),
-    ],
-)
-def test_little_bears_on_tidying_and_on_questions_about_a_language(prompt: str, is_worth_less: bool):
-    read = Prompt.of(prompt)
-    assert (read.is_general or read.is_tidying) is is_worth_less
-    assert not is_worth_less or bears(0.65, 0.4, prompt=read) < bears(0.65, 0.4)
+@given(st.text(), st.text(), st.dictionaries(st.text(), st.text() | st.integers() | st.none()))
+def test_any_call_can_be_judged(said: str, tool: str, given: dict[str, Any]):
+    rules_about([rule("x", body=said)], read_call(tool, given | {"command": said, "file_path": tool}))
 
 
-def test_what_is_near_and_speaks_of_it_passes_and_what_is_merely_usual_does_not():
-    assert bears(0.65, 0.4) > FLOOR
-    assert bears(0.2, 0.05) < 0.05
-    assert bears(0.15, 0.0) < 0.02
+def test_a_very_long_command_is_judged_in_time():
+    call = read_call(BASH, {"command": "a" * 1_000_000, "file_path": "/" * 100_000})
+    assert rules_about([rule("x", body="./" * 1_000)] * 20, call) == []
 
 
-def test_the_same_nearness_says_less_where_everything_is_near():
-    crowded = Background(500, 500 * 0.45, 500 * (0.45**2 + 0.1**2))
-    assert bears(0.55, 0.2, crowded) < bears(0.55, 0.2, LARGE)
+@pytest.mark.parametrize(("failed", "fix", "how", "command", "bears"), cases("call_rules", "lessons", "recall"))
+def test_a_lesson_bears_on_the_command_that_fails_and_not_on_the_one_that_works(
+    failed: str, fix: str, how: str, command: str, bears: bool
+):
+    learnt = rule(
+        "Lesson", body=Lesson(failed, fix, How(how)).sentence(), origin=Lesson.ORIGIN, rule_type=RuleType.FAILURE
+    )
+    assert rules_about([learnt], read_call(BASH, {"command": command})) == ([learnt] if bears else [])
 
 
-@pytest.mark.parametrize("passages", [1, 2, 5, 30])
-def test_in_a_small_store_what_fits_passes_and_what_does_not_is_silent(passages: int):
-    others = Background(passages, 0.5 + (passages - 1) * 0.05, 0.25 + (passages - 1) * 0.01)
-    unrelated = Background(passages, passages * 0.05, passages * 0.01)
-    assert bears(0.5, 0.2, others) > FLOOR, "no passage is its own background"
-    assert bears(0.15, 0.0, unrelated) < FLOOR / 2
-
-
-def test_words_alone_must_cover_more_and_say_more():
-    assert bears(None, 0.2, Background(200)) < FLOOR < bears(None, 0.6, Background(200))
-    assert bears(None, 0.3, prompt=Prompt.of("deploy fails")) < bears(None, 0.3)
-
-
-def test_nearness_says_nothing_in_a_script_that_the_model_does_not_read():
-    prompt = Prompt.of("什么是闭包")
-    assert bears(0.99, 0.0, prompt=prompt) == bears(None, 0.0, prompt=prompt) < 0.05
-
-
-def test_names_that_both_have_count():
-    prompt = Prompt.of("is `totals.ts` still used by reserve_stock?")
-    assert prompt.names == {"totals.ts", "reserve_stock"}
-    assert bears(0.4, 0.1, text="Edited services/cart/Totals.ts", prompt=prompt) > bears(0.4, 0.1, prompt=prompt)
-
-
-def covered(evidence: list[WordEvidence], *passages: int) -> dict[int, float]:
-    return cover(floor.information(evidence), evidence[0], passages, floor.NEEDED)
-
-
-def test_a_word_that_is_common_everywhere_covers_little_and_a_single_word_covers_no_prompt():
-    common = [WordEvidence(1, (TermEvidence("test", 1, ((1, 1.0),)), TermEvidence("invoic", 0, ())))]
-    rare = [WordEvidence(1, (TermEvidence("invoic", 1, ((1, 1.0),)), TermEvidence("test", 0, ())))]
-    assert covered(common, 1)[1] < covered(rare, 1)[1]
-    evidence = [WordEvidence(300, (TermEvidence("mutex", 1, ((7, 1.0),)),))]
-    assert covered(evidence, 7, 8) == {7: pytest.approx(0.5, abs=0.1), 8: 0.0}
+def test_a_lesson_of_edits_bears_on_edits_of_that_file():
+    learnt = rule("Lesson", body=Lesson("src/a.py", "src/a.py", How.READ_AGAIN).sentence(), origin=Lesson.ORIGIN)
+    assert rules_about([learnt], read_call("Edit", {"file_path": "/p/src/a.py", "old_string": "x"})) == [learnt]
+    assert rules_about([learnt], read_call("Read", {"file_path": "/p/src/a.py"})) == []
+    assert rules_about([learnt], read_call("Edit", {"file_path": "/p/src/b.py", "old_string": "x"})) == []

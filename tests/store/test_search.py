@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from recollect.model.memory import Kind
 from recollect.model.plan import Create, Remove, Update
 from recollect.model.query import Query, TermEvidence, WordEvidence
-from recollect.recall.priority import strength_factor
+from recollect.recall.selection import strength_factor
 from recollect.store import SqliteStore, Store, Tuning, tokenizer
 from recollect.store import search as words
 from tests.model.strategies import texts

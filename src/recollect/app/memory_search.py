@@ -24,10 +24,10 @@ from recollect.model.memory import Kind, Rule, Status
 from recollect.model.passage import asks_of_self
 from recollect.model.query import NO_BACKGROUND, Hit, Nearness, Piece, Place, Query, WordEvidence
 from recollect.model.result import Found, Recollection, Scope
-from recollect.recall import floor, matching, selection
+from recollect.recall import matching, selection
 from recollect.recall.answer_passages import chars_each, unasked_passages, with_passages
 from recollect.recall.matching import Match, Ref
-from recollect.recall.priority import Focus, evidence, is_muted, priority, relevance
+from recollect.recall.selection import Focus, evidence, is_muted, priority, relevance
 from recollect.recall.time_words import asked_time
 
 if TYPE_CHECKING:
@@ -236,16 +236,16 @@ class _Engine:
     def _judge_relevance(self, hits: Sequence[Hit]) -> list[Hit]:
         """In the order of how likely each is relevant to the prompt, which is their score; those in focus come first.
         Memories that proved useless count less."""
-        prompt = floor.Prompt.of(self.query.text)
+        prompt = matching.Prompt.of(self.query.text)
         passages = sum(one.passages for one in self.evidence)
-        worth = floor.information(self.evidence)
+        worth = matching.information(self.evidence)
         covers = []
         for number, one in enumerate(self.evidence):
             own = [piece.passage for hit in hits if hit.store == number for piece in hit.pieces]
-            covers.append(matching.cover(worth, one, own, floor.NEEDED))
+            covers.append(matching.cover(worth, one, own, matching.NEEDED))
         judged: list[Hit] = []
         for hit in hits:
-            features = floor.judge_relevance(
+            features = matching.judge_relevance(
                 prompt,
                 f"{hit.memory.title}\n{hit.text}",
                 near=max((piece.near for piece in hit.pieces if piece.near), default=None),  # 0: it has no vector

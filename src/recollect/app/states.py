@@ -17,7 +17,7 @@ from recollect.base.moment import Moment
 from recollect.model.ask import Use
 from recollect.model.codec import Json, decode, encode
 from recollect.model.session import Act, Heartbeat, SessionPart, StateRecord
-from recollect.recall.priority import Focus
+from recollect.recall.selection import Focus
 
 if TYPE_CHECKING:
     from recollect.app.core import App

@@ -87,7 +87,7 @@ def _propose(app: App) -> None:
 
 
 def _was_used(app: App, memory: Memory, ended: call_outcomes.Ended) -> bool:
-    """Whether it gets a mark for how this went: a fraction of a rating (recall/priority.py)."""
+    """Whether it gets a mark for how this went: a fraction of a rating (recall/selection.py)."""
     if isinstance(memory, Rule) and is_lesson(memory) and not _WENT_WELL[ended.outcome.kind]:
         return False  # a warning is not to blame for what it warned of
     passage = _passage_shown(app, memory, ended.outcome)

@@ -20,7 +20,7 @@ from recollect.model.plan import Alias, Link, Plan, Unlink
 from recollect.model.query import Drop, Query
 from recollect.model.result import Card, Cards, Done, Entry, History, Scope, Shown
 from recollect.ops.table import Arg
-from recollect.recall.priority import is_muted, relevance
+from recollect.recall.selection import is_muted, relevance
 
 if TYPE_CHECKING:
     from recollect.store import Store

@@ -24,7 +24,7 @@ from recollect.model.result import Found, Reasons, Recalled, Recollection, Scope
 from recollect.model.session import RecallRecord
 from recollect.ops.memories import Limit, card, parse_limit, show
 from recollect.ops.table import Arg
-from recollect.recall import priority
+from recollect.recall import selection
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -113,12 +113,12 @@ def why(
         return Reasons(by_recall, numbers=numbers)
     memory = app.find(id)[1]
     found = _recalls(app, limit=most, memory=memory.id)
-    judged = priority.evidence(memory)
+    judged = selection.evidence(memory)
     if not found and not judged:
         message = f"{memory.id} was not part of any recall that is still on record."
         raise NotFound(message, hint="`recollect recall WORDS` makes one.")
-    now = {"relevance": round(priority.relevance(memory.ratings, memory.outcomes), 4), **dict(judged)}
-    return Reasons(found, memory.id, now, priority.is_muted(memory), numbers=numbers)
+    now = {"relevance": round(selection.relevance(memory.ratings, memory.outcomes), 4), **dict(judged)}
+    return Reasons(found, memory.id, now, selection.is_muted(memory), numbers=numbers)
 
 
 def answer(app: App, query: Query, until_s: float | None = None) -> Recalled:

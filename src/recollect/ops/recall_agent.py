@@ -23,7 +23,7 @@ from recollect.model.result import Found, Recollection, Summary
 from recollect.ops.table import Arg
 from recollect.recall import model_choice
 from recollect.recall.model_choice import CandidateLine
-from recollect.recall.priority import is_muted
+from recollect.recall.selection import is_muted
 from recollect.render.inject import neutral, plain
 from recollect.store.search import STOP_WORDS
 from recollect.vault import page

@@ -28,7 +28,7 @@ from recollect.model.session import LedgerKey, ShownMemory, Way
 from recollect.ops import hook_reply
 from recollect.ops.hook_reply import HookReply, HookRequest
 from recollect.ops.table import Arg
-from recollect.recall.priority import is_muted
+from recollect.recall.selection import is_muted
 from recollect.render import inject
 from recollect.vault import page
 

@@ -25,7 +25,7 @@ from recollect.model.query import REACHED, Query
 from recollect.model.result import Compacted, Done, Suggested, Summary
 from recollect.ops import memories
 from recollect.ops.table import Arg
-from recollect.recall.priority import Focus, focus_boost, relevance
+from recollect.recall.selection import Focus, focus_boost, relevance
 from recollect.render.recall_text import ago
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from recollect.model.result import Found, Recalled, Scope
 from recollect.model.session import Reply, ToolCall, Way
 from recollect.ops import hook_reply, recall
 from recollect.ops.hook_reply import HookReply, HookRequest, PromptSearch
-from recollect.recall import floor
+from recollect.recall import matching
 from recollect.recall.call_rules import is_lesson, read_call, rules_about
 from recollect.render import inject
 from recollect.wire.place import is_private
@@ -128,10 +128,10 @@ def _near_rules(app: App, text: str, rules: Mapping[str, tuple[Scope, Rule]], un
         ids = [id for id, (where, rule) in rules.items() if where is scope and not is_lesson(rule)]
         near |= store.similarity(vector.model, vector.vector, ids)
         background = background.with_more(store.nearest(vector.model, vector.vector, 1, ()).background)
-    prompt, needed = floor.Prompt.of(text), max(app.settings.figure("MEMORY_RECALL_FLOOR"), _MIN_FLOOR)
+    prompt, needed = matching.Prompt.of(text), max(app.settings.figure("MEMORY_RECALL_FLOOR"), _MIN_FLOOR)
     certain: dict[str, float] = {}
     for id, cosine in near.items():
-        features = floor.judge_relevance(
+        features = matching.judge_relevance(
             prompt, rules[id][1].body, near=cosine, cover=0.0, background=background, passages=background.passages,
             kept=True,
         )  # fmt: skip

@@ -69,8 +69,7 @@ def with_passages(hit: Hit, max_chars: int, *, unasked: bool = False) -> Hit:
     sentences = list(_score_sentences(hit, max_chars, unasked))
     first = max(sentences, key=lambda sentence: sentence.score, default=None)
     line = one_line(hit.text[first.start : first.end]) if first is not None and first.score > 0 else ""
-    stated = [] if unasked else _find_stated(hit, sentences)
-    return replace(hit, shown=_grow(hit, sentences, stated, max_chars), summary=shorten(line, SUMMARY_CHARS))
+    return replace(hit, shown=_grow(hit, sentences, max_chars, unasked), summary=shorten(line, SUMMARY_CHARS))
 
 
 def unasked_passages(hit: Hit) -> tuple[str, ...]:
@@ -96,26 +95,18 @@ def shorten(text: str, max_chars: int) -> str:
     return text[: word if word > 0 else max_chars - 1].rstrip() + "\u2026"
 
 
-def _find_stated(hit: Hit, sentences: Sequence[_Sentence]) -> list[int]:
-    """What the person's prompt says beside its questions and orders, as far as there is room for it."""
-    asked = {number for number, part in enumerate(parts(hit.text)) if part.role is Role.ASKED} if hit.turn else set()
-    found: list[int] = []
-    room = _STATED_CHARS
-    own = [number for number, sentence in enumerate(sentences) if sentence.part in asked and sentence.score > 0]
-    for number in sorted(own, key=lambda number: -sentences[number].score):
-        one = sentences[number]
-        if _MIN_STATED_CHARS <= one.chars <= room and not _ORDER.match(hit.text, one.start, one.end):
-            found.append(number)
-            room -= one.chars
-    return found
-
-
-def _grow(hit: Hit, sentences: Sequence[_Sentence], stated: Sequence[int], max_chars: int) -> tuple[str, ...]:
+def _grow(hit: Hit, sentences: Sequence[_Sentence], max_chars: int, unasked: bool) -> tuple[str, ...]:
     """Takes the best sentence, again and again; its neighbours then count a little more."""
-    chosen = set(stated)
-    room = max_chars - sum(sentences[number].chars for number in stated)
-    waiting = [(-sentence.score, number) for number, sentence in enumerate(sentences) if sentence.score > 0]
-    heapq.heapify(waiting)
+    asked = {number for number, part in enumerate(parts(hit.text)) if part.role is Role.ASKED} if hit.turn else set()
+    waiting = sorted((-sentence.score, number) for number, sentence in enumerate(sentences) if sentence.score > 0)
+    chosen: set[int] = set()
+    room, stated_room = max_chars, 0 if unasked else _STATED_CHARS
+    for number in (number for _, number in waiting if sentences[number].part in asked):
+        # What the person's prompt says beside its questions and orders, as far as there is room for it.
+        one = sentences[number]
+        if _MIN_STATED_CHARS <= one.chars <= stated_room and not _ORDER.match(hit.text, one.start, one.end):
+            chosen.add(number)
+            room, stated_room = room - one.chars, stated_room - one.chars
     while waiting:
         _, number = heapq.heappop(waiting)
         one = sentences[number]
@@ -142,7 +133,11 @@ def _score_sentences(hit: Hit, max_chars: int, unasked: bool) -> Iterator[_Sente
     text, title = hit.text, _bare(hit.memory.title)
     roles = tuple(parts(text)) if hit.turn is not None else ()
     known = {part.role: _bare(text[part.start : part.end]) for part in roles if part.role in _REPEATED_IN.values()}
-    for number, pieces in _regions(_around_best(hit.pieces, max_chars), roles):
+    # Of a very long text only the surroundings of its best pieces are looked at.
+    wide = 1 + max_chars // _PIECE_CHARS
+    best = heapq.nlargest(_BEST_PIECES, range(len(hit.pieces)), key=lambda number: hit.pieces[number].score)
+    near = sorted({at for number in best for at in range(number - wide, number + wide + 1)})
+    for number, pieces in _regions([hit.pieces[at] for at in near if 0 <= at < len(hit.pieces)], roles):
         role = roles[number].role if number >= 0 else None
         elsewhere = known.get(_REPEATED_IN[role], "") if role in _REPEATED_IN else ""
         at = 0
@@ -157,14 +152,6 @@ def _score_sentences(hit: Hit, max_chars: int, unasked: bool) -> Iterator[_Sente
                 shares = [(min(end, one.end) - max(start, one.start), one.score) for one in pieces[at:]]
                 score = sum(share * score for share, score in shares if share > 0) / (end - start)
             yield _Sentence(number, start, end, score * _worth(found[0], role, title, elsewhere, unasked))
-
-
-def _around_best(pieces: Sequence[Piece], max_chars: int) -> list[Piece]:
-    """Of a very long text only the surroundings of its best pieces are looked at."""
-    wide = 1 + max_chars // _PIECE_CHARS
-    best = heapq.nlargest(_BEST_PIECES, range(len(pieces)), key=lambda number: pieces[number].score)
-    near = {at for number in best for at in range(number - wide, number + wide + 1)}
-    return [pieces[at] for at in sorted(near) if 0 <= at < len(pieces)]
 
 
 def _regions(pieces: Sequence[Piece], roles: Sequence[Part]) -> Iterator[tuple[int, list[Piece]]]:

@@ -5,8 +5,8 @@ kind of file. Exact where a name is an English word too, because a reminder that
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from recollect.base.shipped import load_table
 from recollect.model.command import Command, How, Lesson, command_of
@@ -28,8 +28,7 @@ _EVERYDAY_WORDS = frozenset(" ".join(_TABLE["everyday_words"]).split())
 _LANGUAGES: Mapping[str, str] = _TABLE["languages"]
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     tool: str
     programs: tuple[tuple[str, str], ...] = ()  # each with its first argument that is not an option: `git`, `push`
     commands: tuple[Command, ...] = ()  # every part of a command line, and all of it
@@ -43,8 +42,15 @@ def read_call(tool: str, given: Mapping[str, object]) -> Call:
     command = command[:_MAX_COMMAND_CHARS] if isinstance(command, str) else ""
     commands = tuple(filter(None, map(command_of, (*_COMMAND_BREAK.split(command), command))))
     paths = tuple(value for key in _PATH_KEYS if isinstance(value := given.get(key), str) and value)
+    programs: list[tuple[str, str]] = []
+    for part in _SHELL_BREAK.split(command):
+        words = [word for word in part.split() if word not in _COMMAND_PREFIXES and not _ASSIGNMENT.match(word)]
+        program = words[0].strip("\"'").rpartition("/")[2].lower() if words else ""
+        argument = next((word.strip("\"'").lower() for word in words[1:] if not word.startswith("-")), "")
+        if _PROGRAM.fullmatch(program):
+            programs.append((program, argument if _ARGUMENT.fullmatch(argument) else ""))
     text = command or " ".join(paths)[:_MAX_COMMAND_CHARS]
-    return Call(tool, tuple(_programs(command)), commands, paths, bool(_WRITING_KEYS & given.keys()), text)
+    return Call(tool, tuple(programs), commands, paths, bool(_WRITING_KEYS & given.keys()), text)
 
 
 def rules_about(rules: Iterable[Rule], call: Call) -> list[Rule]:
@@ -74,35 +80,22 @@ def _runs(call: Call, command: Command | None) -> bool:
 
 def _weigh(rule: Rule, call: Call) -> float:
     learned = _lesson(rule)
-    if learned is not None:
-        return _weigh_lesson(learned, call)
-    text = f"{rule.title}\n{rule.body}"[:_MAX_RULE_CHARS]
-    lowered = text.lower()
-    found = [_weigh_program(lowered, *program) for program in call.programs]
-    found.append(_weigh_tool(text, call.tool))
-    found += [_weigh_path(text, path, call.writes) for path in call.paths]
-    return max(found)
-
-
-def _weigh_lesson(learned: Lesson, call: Call) -> float:
-    """It is about the command that fails: before the one that works there is nothing to say."""
-    if learned.how is How.READ_AGAIN:
+    if learned is not None and learned.how is How.READ_AGAIN:
         return max((_weigh_path(learned.failed, path, call.writes) for path in call.paths if call.writes), default=0.0)
-    failed = command_of(learned.failed)
-    if failed is None or (learned.how is How.INSTEAD and _runs(call, command_of(learned.fix))):
-        return 0.0
-    if not any((one.program, one.verb) == (failed.program, failed.verb) for one in call.commands):
-        return 0.0
-    return 5.0 if _runs(call, failed) else 3.5
-
-
-def _programs(command: str) -> Iterator[tuple[str, str]]:
-    for part in _SHELL_BREAK.split(command):
-        words = [word for word in part.split() if word not in _COMMAND_PREFIXES and not _ASSIGNMENT.match(word)]
-        program = words[0].strip("\"'").rpartition("/")[2].lower() if words else ""
-        argument = next((word.strip("\"'").lower() for word in words[1:] if not word.startswith("-")), "")
-        if _PROGRAM.fullmatch(program):
-            yield program, argument if _ARGUMENT.fullmatch(argument) else ""
+    if learned is not None:
+        # It is about the command that fails: before the one that works there is nothing to say.
+        failed = command_of(learned.failed)
+        works = learned.how is How.INSTEAD and _runs(call, command_of(learned.fix))
+        same = [one for one in call.commands if failed and (one.program, one.verb) == (failed.program, failed.verb)]
+        return 0.0 if works or not same else 5.0 if _runs(call, failed) else 3.5
+    text = f"{rule.title}\n{rule.body}"[:_MAX_RULE_CHARS]
+    # `mcp__shop__search` and `WebFetch` are not English; `Read` and `Edit` are, unless they are called tools.
+    is_tool = bool(call.tool) and _has_word(text, call.tool)
+    if is_tool and call.tool.lower() in _EVERYDAY_WORDS and not _has_quoted(text, call.tool):
+        is_tool = re.search(rf"\b{re.escape(call.tool)} tool\b", text) is not None
+    lowered = text.lower()
+    found = [2.0 if is_tool else 0.0, *(_weigh_program(lowered, *program) for program in call.programs)]
+    return max(found + [_weigh_path(text, path, call.writes) for path in call.paths])
 
 
 def _weigh_program(text: str, program: str, argument: str) -> float:
@@ -112,14 +105,6 @@ def _weigh_program(text: str, program: str, argument: str) -> float:
     if not _has_word(text, program) or is_ambiguous or len(program) < 2:
         return 0.0
     return 3.0 if argument and _has_word(text, argument) else 2.0
-
-
-def _weigh_tool(text: str, tool: str) -> float:
-    """`mcp__shop__search` and `WebFetch` are not English; `Read` and `Edit` are, unless they are called tools."""
-    if not tool or not _has_word(text, tool):
-        return 0.0
-    is_called_tool = _has_quoted(text, tool) or re.search(rf"\b{re.escape(tool)} tool\b", text)
-    return 2.0 if is_called_tool or tool.lower() not in _EVERYDAY_WORDS else 0.0
 
 
 def _weigh_path(text: str, path: str, writes: bool) -> float:

@@ -70,43 +70,26 @@ def question(
 
 
 def read_answer(answer: str, among: Sequence[CandidateLine]) -> tuple[str, ...] | None:
-    """The ids that it names, each once, in its order; None: that is no answer."""
-    names = _ids_by_name(among)
-    found = dict.fromkeys(id for line in answer.splitlines() for id in _named_in(line, names))
+    """The ids that it names, each once, in its order; None: that is no answer. A name may be written whole, without its
+    folder, without `.md`, or as the id itself; one that could mean two memories means none."""
+    ids: dict[str, set[str]] = {}
+    for one in among:
+        for name in {one.name, one.name.removesuffix(".md"), one.name.rpartition("/")[2], one.stem, one.id}:
+            ids.setdefault(name.casefold(), set()).add(one.id)
+    names = {name: min(known) for name, known in ids.items() if len(known) == 1}
+    names |= {one.name.casefold(): one.id for one in among}
+    found: list[str] = []
+    for line in answer.splitlines():
+        # Where it stands alone, or before its description, it may be written short; among other words only whole.
+        bare = _BULLET.sub("", line).strip(_QUOTES).casefold()
+        starts = (bare, *(bare.partition(mark)[0].strip(_QUOTES) for mark in (": ", " - ")))
+        short = [start for start in starts if start in names]
+        tokens = (token.strip(".:*") for token in _TOKEN.findall(bare))
+        whole = [token for token in tokens if token in names and _FULL_NAME.fullmatch(token)]
+        found += [names[name] for name in short[:1] or whole]
     if found:
-        return tuple(found)
+        return tuple(dict.fromkeys(found))
     return () if answer.strip(' \t\r\n.`*"').casefold() in NONE else None
-
-
-def _ids_by_name(candidates: Sequence[CandidateLine]) -> dict[str, str]:
-    """Ids by every way to write a name: whole, without its folder, without `.md`, the id itself. A name that could mean
-    two memories means none."""
-    found: dict[str, set[str]] = {}
-    for candidate in candidates:
-        base = candidate.name.rpartition("/")[2]
-        for name in {candidate.name, candidate.name.removesuffix(".md"), base, candidate.stem, candidate.id}:
-            found.setdefault(name.casefold(), set()).add(candidate.id)
-    whole = {candidate.name.casefold(): candidate.id for candidate in candidates}
-    return {name: next(iter(ids)) for name, ids in found.items() if len(ids) == 1} | whole
-
-
-def _named_in(line: str, names: dict[str, str]) -> list[str]:
-    """A name that stands alone, or before its description, may be written short; among other words only whole."""
-    bare = _BULLET.sub("", line).strip(_QUOTES)
-    for name in (bare, bare.partition(": ")[0].strip(_QUOTES), bare.partition(" - ")[0].strip(_QUOTES)):
-        if name.casefold() in names:
-            return [names[name.casefold()]]
-    tokens = (token.strip(".:*").casefold() for token in _TOKEN.findall(bare))
-    return [names[token] for token in tokens if token in names and _FULL_NAME.fullmatch(token)]
-
-
-# The keyword filter
-
-
-def find_keywords(prompt: str, stop_words: Set[str]) -> tuple[str, ...]:
-    """Each once, in order."""
-    words = (word.strip("'’-_").casefold() for word in _WORD.findall(prompt))
-    return tuple(dict.fromkeys(word for word in words if word and word not in stop_words))[:_MAX_KEYWORDS]
 
 
 def filter_by_keywords(
@@ -114,19 +97,17 @@ def filter_by_keywords(
 ) -> tuple[CandidateLine, ...]:
     """Those that have any keyword of the prompt: as a word, as part of one, or with a letter in twenty that differs.
     Notes that list words to be found by are searched by those and their name, others by name and description."""
-    keywords = find_keywords(prompt, stop_words)
-    return tuple(candidate for candidate in candidates if _has_keyword(keywords, _searched_text(candidate, in_content)))
-
-
-def _searched_text(candidate: CandidateLine, in_content: bool) -> str:
-    about = candidate.words or (candidate.description,)
-    return "\n".join((candidate.stem, *about, candidate.content if in_content else "")).casefold()
-
-
-def _has_keyword(keywords: Sequence[str], text: str) -> bool:
-    words = {*_WORD.findall(text), *_WORD_IN_NAME.findall(text)}
+    said = (word.strip("'’-_").casefold() for word in _WORD.findall(prompt))
+    keywords = tuple(dict.fromkeys(word for word in said if word and word not in stop_words))[:_MAX_KEYWORDS]
     # A script without spaces has short words.
-    parts = (word for word in keywords if len(word) >= _MIN_PART_CHARS or not word.isascii())
-    if not words.isdisjoint(keywords) or any(word in text for word in parts):
-        return True
-    return any(get_close_matches(word, words, 1, MIN_LIKENESS) for word in keywords)
+    parts = [word for word in keywords if len(word) >= _MIN_PART_CHARS or not word.isascii()]
+
+    def has_keyword(one: CandidateLine) -> bool:
+        about = one.words or (one.description,)
+        text = "\n".join((one.stem, *about, one.content if in_content else "")).casefold()
+        words = {*_WORD.findall(text), *_WORD_IN_NAME.findall(text)}
+        if not words.isdisjoint(keywords) or any(word in text for word in parts):
+            return True
+        return any(get_close_matches(word, words, 1, MIN_LIKENESS) for word in keywords)
+
+    return tuple(filter(has_keyword, candidates))

@@ -1,25 +1,99 @@
-"""Selects what is shown: applies the filters of the question, drops repetitions, keeps to the limits, and says why the
-rest is left out. Does not rank (matching.py, priority.py), does not word anything (render).
+"""Priority: `match x g(strength) x relevance + focus`, in one function. g is bounded and nearly flat: age decides
+between matches that are about equal, never between a good and a poor one.
+
+And what of the ranked hits is shown: applies the filters of the question, drops repetitions, keeps to the limits, and
+says why the rest is left out. Does not match (matching.py), does not word anything (render).
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from recollect.base.moment import Moment
 from recollect.base.text import one_line
-from recollect.model.memory import Status
+from recollect.model.memory import Memory, Rating, Status
 from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.model.session import is_entered
-from recollect.recall.priority import is_muted
 
+MAX_FOCUS_BOOST = 0.5
+FREE_HALVINGS = 5.0  # half-lives that cost nothing: by default all memories of a fortnight are ranked alike
+AGE_COST = 0.001  # of the match, for each half-life after those; docs/BENCHMARKS.md says how it was chosen
+MAX_AGE_COST = 0.03
+MUTED_BELOW = 0.4
+_MIN_STRENGTH = 1e-300
+_PRIOR = 3.0
+_RATINGS, _OUTCOMES = 10, 50  # how many of the latest count
+_OUTCOME_SHARE = 0.2  # of a rating
 BY_CHANCE = 0.15  # cosine of two unrelated texts, by the shipped model
 NOTHING_IN_COMMON = "nothing in common"
 SHARE_OF_BEST = 0.8  # of the best hit's probability: a hit that is much less certain is not shown beside it
 _COMPARED_CHARS = 200  # of the beginning and of the end
 
 _Key = tuple[int, str]  # a memory: one id may stand in two stores
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    topic: str
+    weight: float
+    set_at: Moment
+
+
+class Priority(NamedTuple):
+    score: float
+    relevance: float
+    focus: float
+
+
+def priority(memory: Memory, match: float, strength: float, focus: Sequence[Focus]) -> Priority:
+    useful, boost = relevance(memory.ratings, memory.outcomes), focus_boost(memory, focus)
+    return Priority(match * strength_factor(strength) * useful + boost, useful, boost)
+
+
+def strength_factor(strength: float) -> float:
+    """1 for a memory used within the last few half-lives, slowly a little less for older ones, more for a pin."""
+    halvings = -math.log2(max(_MIN_STRENGTH, min(strength, 1.0)))
+    lost = min(MAX_AGE_COST, AGE_COST * max(0.0, halvings - FREE_HALVINGS))
+    return 1.0 - lost + 0.2 * max(0.0, strength - 1.0)
+
+
+def relevance(ratings: Sequence[Rating], outcomes: str = "") -> float:
+    """How useful it proved, above 0 and at most 1: a prior of three good ratings, the latest ratings, the later ones
+    weighing more, and a fifth of one for each of the latest calls and turns that it was about."""
+    weights = [(1.0 + 0.1 * number, rating.useful) for number, rating in enumerate(ratings[-_RATINGS:])]
+    recent = outcomes[-_OUTCOMES:]
+    good = _PRIOR + sum(weight for weight, useful in weights if useful) + _OUTCOME_SHARE * recent.count("+")
+    return good / (_PRIOR + sum(weight for weight, _ in weights) + _OUTCOME_SHARE * len(recent))
+
+
+def evidence(memory: Memory) -> tuple[tuple[str, float], ...]:
+    recent = memory.outcomes[-_OUTCOMES:]
+    counts = {
+        "ratings": len(memory.ratings[-_RATINGS:]), "went_well": recent.count("+"), "went_badly": recent.count("-")
+    }  # fmt: skip
+    return tuple((name, float(count)) for name, count in counts.items() if count)
+
+
+def is_muted(memory: Memory) -> bool:
+    """It never helped, and is no longer shown unasked. A question still finds it; `restore` brings it back. Pinned
+    memories are never muted."""
+    return not memory.pinned and relevance(memory.ratings, memory.outcomes) < MUTED_BELOW
+
+
+def focus_boost(memory: Memory, focus: Sequence[Focus]) -> float:
+    boost = 0.0
+    topics, title = {topic.lower() for topic in memory.topics}, memory.title.lower()
+    for point in focus:
+        topic = point.topic.lower()
+        boost += point.weight * (0.3 * (topic in topics) + 0.5 * (point.topic == memory.id) + 0.2 * (topic in title))
+    return min(boost, MAX_FOCUS_BOOST)
+
+
+# Selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +137,12 @@ def select(ranked: Iterable[Hit], query: Query) -> Selection:
         return "beyond the limit" if len(hits) == query.limit else ""
 
     for hit in ranked:
-        key, text = (hit.store, hit.memory.id), _comparable(hit, query)
+        key = hit.store, hit.memory.id
+        # What must not be shown twice. The same words in two sessions or threads are two events, unless the query asks
+        # for each text once. A title alone says less.
+        ends = hit.text[:_COMPARED_CHARS] + hit.text[_COMPARED_CHARS:][-_COMPARED_CHARS:]
+        said = one_line(ends).casefold() or f"# {one_line(hit.memory.title).casefold()}"
+        text = said, "" if query.once else hit.memory.group if hit.turn is None else hit.memory.id
         refusal = why_refused(hit, query)
         reason = refusal or why_dropped(hit, key, text)
         if hit.memory.id in query.withheld:
@@ -106,12 +185,3 @@ def has_nothing_in_common(hit: Hit) -> bool:
     """None of the question's words, and no nearer in meaning than any two texts are by chance."""
     company = hit.part("neighbours") + hit.part("group") + hit.part("focus")
     return hit.part("cover") == 0 and hit.part("near") < BY_CHANCE and company == 0
-
-
-def _comparable(hit: Hit, query: Query) -> tuple[str, str]:
-    """What must not be shown twice. The same words in two sessions or threads are two events, unless the query asks
-    for each text once."""
-    text = one_line(hit.text[:_COMPARED_CHARS] + hit.text[_COMPARED_CHARS:][-_COMPARED_CHARS:]).casefold()
-    title = f"# {one_line(hit.memory.title).casefold()}"  # alone it says less
-    event = hit.memory.group if hit.turn is None else hit.memory.id
-    return text or title, "" if query.once else event

@@ -21,6 +21,7 @@ _MAX_CHARS = 2_000
 _DAY = timedelta(days=1)
 _UNITS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1.0, "night": 1.0, "week": 7.0, "month": 30.4, "year": 365.25}
 _PERIODS = ("week", "month", "year")
+_BOUNDS = ("since", "before", "until", "after")
 _NUMBERS = {
     "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
     "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "couple": 2, "few": 3, "several": 4,
@@ -65,27 +66,20 @@ def asked_time(question: str, now: Moment) -> Span | None:
     today = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     for pattern, read in _readers():
         found = pattern.search(text)
+        if found is None:
+            continue
+        # `since Monday`, `before March`, `after yesterday`: as sharp as the time that is named, however long the rest.
+        before, first = re.findall(r"[a-z]+", text[: found.start()][-12:]), found[0].split(maxsplit=1)[0]
+        bound = first if first in _BOUNDS else before[-1] if before else ""
         try:
-            if found is not None:
-                return _bounded(read(found, today, moment), text[: found.start()], found[0], moment)
+            span = read(found, today, moment)
+            if bound in ("before", "until"):
+                return replace(span, since=span.since - timedelta(days=_MAX_DAYS), until=span.since)
+            since = span.until if bound == "after" else span.since
+            return replace(span, since=since, until=moment if bound in _BOUNDS else span.until)
         except (ValueError, OverflowError):
             continue  # the 31st of February
     return None
-
-
-def _bounded(span: Span, before: str, phrase: str, now: datetime) -> Span:
-    """`since Monday`, `before March`, `after yesterday`: as sharp as the time that is named, however long the rest."""
-    first = phrase.split(maxsplit=1)[0]
-    is_bound = first in ("since", "before", "until", "after")
-    match first if is_bound else (re.findall(r"[a-z]+", before[-12:]) or [""])[-1]:
-        case "since":
-            return replace(span, until=now)
-        case "before" | "until":
-            return replace(span, since=span.since - timedelta(days=_MAX_DAYS), until=span.since)
-        case "after":
-            return replace(span, since=span.until, until=now)
-        case _:
-            return span
 
 
 def _length(number: str | None, unit: str) -> timedelta:
