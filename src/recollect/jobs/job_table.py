@@ -42,7 +42,7 @@ class Job(NamedTuple):
 JOBS: tuple[Job, ...] = (
     Job("vectors", "app.question_vector:fill", 10),
     Job("transcripts", "jobs.transcripts:work", 600, quiet_s=1.5),
-    Job("rule-copies", "ops.sync:work", 60),
+    Job("rule-copies", "ops.install:update_copies", 60),
     Job("vaults", "jobs.vault_sync:watch", 0.6),
     Job("heartbeat", "app.session_ledger:tick", 300, light=True),
     Job("questions", "ops.turn_questions:ask_next", 2, model="required"),

@@ -35,7 +35,7 @@ _SOUND_SQLITE = (3, 51, 3)  # before it, a write-ahead log could be reset under 
 
 def status(app: App) -> Overview:
     from recollect.app import language_model  # hooks that load this room need neither
-    from recollect.ops import sync
+    from recollect.ops import install
 
     stores, now = [], app.clock.now()
     fading = {(str(Kind.THREAD), str(status)) for status in REACHED}
@@ -56,7 +56,7 @@ def status(app: App) -> Overview:
         settings_problems=len(app.settings.problems),
         captured=CAPTURED.read(app.reader(app.scope)),
         quiet=len(muted_memories(app)),
-        mirrors=sync.status(app),
+        mirrors=install.copies_status(app),
         focus=tuple(list_focus(load_focus(app))),
         llm=language_model.summarize_spending(app),
         embedding=question_vector.read_vector_status(app),
@@ -71,7 +71,7 @@ def config(app: App) -> Configured:
 def doctor(app: App) -> Checkup:
     from recollect.app import language_model
     from recollect.integrations import agent_checks
-    from recollect.ops import notes, sync  # `status` needs none of these
+    from recollect.ops import install, notes  # `status` needs none of these
     from recollect.store import sqlite_lib_version
 
     version, sqlite = ".".join(map(str, sys.version_info[:3])), sqlite_lib_version()
@@ -96,7 +96,7 @@ def doctor(app: App) -> Checkup:
         _warn_if(unsaved, "backups", "every database has one", f"none for the {unsaved} database", "recollect backup"),
         _warn_if(damaged, "damage", "none found", f"{counted(damaged, 'damaged file')} set aside", "recollect recover"),
     ]
-    checks += [Check(name, Mark.GOOD, state) for name, state in sync.status(app).items()]
+    checks += [Check(name, Mark.GOOD, state) for name, state in install.copies_status(app).items()]
     checks += [*notes.checks(app), language_model.check(app), *agent_checks.checks(app)]
     return Checkup(tuple(checks))
 

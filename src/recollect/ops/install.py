@@ -1,7 +1,7 @@
-"""Makes agents call Recollect, and undoes it. What is added to which file: integrations/agent_pieces.py.
-
-Order matters: the script is written before anything calls it, and removed when nothing does any more.
-"""
+"""Connects agents. `install` makes them call Recollect, `uninstall` undoes it: what is added to which file is in
+integrations/agent_pieces.py. Order matters: the script is written before anything calls it, and removed when nothing
+does any more. `sync`, `skills` and the daemon's job for both keep copies of the rules in force where an agent reads by
+itself (integrations/rule_copies.py)."""
 
 from __future__ import annotations
 
@@ -18,15 +18,18 @@ from typing import Annotated
 from recollect.agents import DEFAULT_HOST, Level, callers, default_agent
 from recollect.agents import agent as agent_of
 from recollect.app.core import App
-from recollect.base.errors import BadInput, Conflict
+from recollect.app.states import Memo
+from recollect.base.errors import BadInput, Conflict, RecollectError
+from recollect.base.files import stamp
 from recollect.base.settings import environment
 from recollect.base.text import counted
 from recollect.integrations import agent_pieces, piece_installer, rule_copies
 from recollect.integrations.agent_pieces import CALLING, COMMAND, HOOKS, PLUGIN, SERVER
 from recollect.integrations.piece_installer import Change, PieceResult, Work
-from recollect.integrations.pieces import Entries
+from recollect.integrations.pieces import Entries, Receipt, Receipts
+from recollect.integrations.rule_copies import KINDS, RULES_SYNC, SKILLS, Copies
 from recollect.model.codec import Json
-from recollect.model.result import Summary
+from recollect.model.result import Scope, Summary
 from recollect.ops.table import Arg
 from recollect.wire import client, place, stub
 
@@ -37,12 +40,13 @@ _Agents = Annotated[tuple[str, ...], Arg("Which agent; repeat it for several.", 
 _User = Annotated[bool, Arg("In your own settings, for every project (the default).")]
 _Project = Annotated[bool, Arg("In this project's settings, which its repository shares.")]
 _Local = Annotated[bool, Arg("In this project's settings on this machine alone.")]
+_Off = Annotated[bool, Arg("Remove what was written here, and write nothing more until this is called again.")]
 
 
 def install(
     app: App, *, agent: _Agents = (), user: _User = False, project: _Project = False, local: _Local = False
 ) -> Summary:
-    level, chosen = _level(user, project, local), _known(agent) or (DEFAULT_HOST,)
+    level, chosen = _choice(agent or (DEFAULT_HOST,), user, project, local)
     pieces = [piece for host in chosen for piece in agent_pieces.pieces(app, host, level)]
     if not app.dry_run:
         app.home.prepare()
@@ -65,7 +69,7 @@ def install(
 def uninstall(
     app: App, *, agent: _Agents = (), user: _User = False, project: _Project = False, local: _Local = False
 ) -> Summary:
-    level, chosen = _level(user, project, local), _known(agent)
+    level, chosen = _choice(agent, user, project, local)
     for host in chosen:
         agent_pieces.check_level(host, level)
     with piece_installer.changes(app) as work:
@@ -103,18 +107,14 @@ def uninstall(
     return _summary(work, [*notes, f"Memories stay in {app.home.root}."])
 
 
-def _level(user: bool, project: bool, local: bool) -> Level:
+def _choice(named: tuple[str, ...], user: bool, project: bool, local: bool) -> tuple[Level, tuple[str, ...]]:
     asked = [level for level, on in ((Level.USER, user), (Level.PROJECT, project), (Level.LOCAL, local)) if on]
     if len(asked) > 1:
         raise BadInput(f"--{asked[0]} and --{asked[1]} cannot be combined.", hint="Run the command once for each.")
-    return asked[0] if asked else Level.USER
-
-
-def _known(named: tuple[str, ...]) -> tuple[str, ...]:
     unknown = [name for name in named if name not in callers()]
     if unknown:
         raise BadInput(f"No agent is known as {unknown[0]!r}.", hint=f"Known: {', '.join(callers())}.")
-    return tuple(dict.fromkeys(named))
+    return asked[0] if asked else Level.USER, tuple(dict.fromkeys(named))
 
 
 def _require(outcome: PieceResult) -> None:
@@ -208,3 +208,68 @@ def _next_steps(work: Work, level: Level, chosen: tuple[str, ...], *, is_named: 
             yield f"{counted(past, 'past session')} of {app.require_project().name} found: `{_IMPORT}` reads them."
         elif everywhere:
             yield f"{counted(everywhere, 'past session')} found: `{_IMPORT} --all` reads them."
+
+
+# Copies of rules
+
+
+def sync(app: App, *, off: _Off = False) -> Summary:
+    return _update(app, RULES_SYNC, off)
+
+
+def skills(app: App, *, off: _Off = False) -> Summary:
+    return _update(app, SKILLS, off)
+
+
+def _update(app: App, copies: Copies, off: bool) -> Summary:
+    is_on = app.settings.switch(copies.setting) and not off
+    return rule_copies.update(app, rule_copies.receipt_for(app, copies), is_on=is_on, off=off)
+
+
+def copies_status(app: App) -> dict[str, str]:
+    """Whether each is on, and when it was last written here."""
+    root = app.project.root if app.project else Path()
+    found = {}
+    for copies in KINDS.values():
+        kept = Receipts(app).of(copies.kind, root=root)
+        last = max((one.at for one in kept), default="")
+        state = "on" if app.settings.switch(copies.setting) else "off"
+        state = "on, but taken away here" if state == "on" and kept and all(one.off for one in kept) else state
+        found[copies.title.lower()] = f"{state}, last written {last}" if last else state
+    return found
+
+
+def update_copies(app: App, memo: Memo) -> bool:
+    """Keeps the copies current. While nothing has changed, that costs a few looks at files."""
+    if _stamp(app) == memo.get(tuple, ()):
+        return False
+    for copies in KINDS.values():
+        is_on = app.settings.switch(copies.setting)
+        for receipt in _folders(app, copies, is_on):
+            try:
+                rule_copies.update(app, receipt, is_on=is_on)
+            except RecollectError as problem:  # tried again when something changed
+                app.log.line("rule-copies-failed", problem=problem.message)
+    memo[tuple] = _stamp(app)  # our own writing is no reason to look again
+    return False
+
+
+def _stamp(app: App) -> tuple[object, ...]:
+    """Changes when a store, a setting or the index was written to. Empty where there is nothing to do."""
+    is_on = any(app.settings.switch(copies.setting) for copies in KINDS.values())
+    if app.project is None or not (is_on or Receipts(app).of(*KINDS, root=app.project.root)):
+        return ()
+    stores = [path for scope in Scope if (path := app.store_path(scope)) is not None]
+    logs = [path.with_name(path.name + "-wal") for path in stores]
+    index = default_agent().own_memory(app.places)[1] / default_agent().INDEX_FILE
+    return tuple(map(stamp, [*stores, *logs, app.home.conf, app.project.conf, index]))
+
+
+def _folders(app: App, copies: Copies, is_on: bool) -> list[Receipt]:
+    """Every folder of this project that was written to before, or the usual one if the agent was ever used here."""
+    known = Receipts(app).of(copies.kind, root=app.project.root) if app.project else []
+    if app.project is None or known or not is_on:
+        return [one for one in known if not one.off]
+    usual = rule_copies.receipt_for(app, copies)
+    is_used = copies is SKILLS or rule_copies.memory_base(app, usual).is_dir()
+    return [usual] if is_used else []
