@@ -1,8 +1,6 @@
-"""From the bytes that a hook was given to the bytes it prints.
-
-Raises as `ops` does: BadInput for an event that cannot be read, StoreBusy or StoreFull where trying later helps. What
-was put in front of the agent counts only when the hook has confirmed that it printed it.
-"""
+"""From the bytes that a hook was given to the bytes it prints. Raises as `ops` does: BadInput for an event that cannot
+be read, StoreBusy or StoreFull where trying later helps. What was put in front of the agent counts only when the hook
+has confirmed that it printed it."""
 
 from __future__ import annotations
 
@@ -69,8 +67,7 @@ class Hooks:
     def __init__(
         self, open_app: OpenApp, folder: str | Path = "", clock: Clock | None = None, own: OpenApp | None = None
     ) -> None:
-        """`folder`: where the answers of virtual files go; found from the home where none is given. `own` opens an App
-        that nobody else uses, for what takes long."""
+        """`folder`: of the answers of virtual files, else found from the home. `own` opens an App that none shares."""
         self._open_app, self._own = open_app, own or open_app
         self._folder = folder
         self._clock = clock or SystemClock()

@@ -1,8 +1,5 @@
 """The way to the operations: through the daemon, which is started as a hook would start it; where none can be, in this
-process, with words alone, and the answer says so.
-
-Blocks: the server calls it in a thread. Knows nothing of MCP.
-"""
+process, with words alone, and the answer says so. Blocks: the server calls it in a thread. Knows nothing of MCP."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""The server: tools, as tool_list.json lists them (made from OPS by tools/mcp_tools.py), and resources. Each call is
-passed on (link.py) to the operations, which check its values.
-
-Only this file knows the SDK. What is slow to load is loaded when first needed: a session waits for `initialize`. The
-list and the instructions lead every prompt: they never change within a version.
-"""
+"""Tools, as tool_list.json lists them (made from OPS by tools/mcp_tools.py), and resources; each call is passed on
+(link.py). Only this file knows the SDK. What is slow to load is loaded when first needed: a session waits for
+`initialize`. The list and the instructions lead every prompt: they never change within a version."""
 
 from __future__ import annotations
 

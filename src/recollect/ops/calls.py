@@ -1,10 +1,7 @@
-"""Operations called by name: how the MCP server and other programs reach them, through the daemon or without it.
-
-The body is `{"op": "recall", "values": {"query": ["deploy"]}}`, with `"dry_run": true` where nothing is to be written.
-The answer is what `--json` prints; with `"for": "agent"` it is `{"text": …, "data": …}`, as an agent reads it: as JSON
-under 8,000 characters in all. A long memory comes in pages, and of a long report the first entries and how many were
-left out. Operations for a person at the command line are not offered.
-"""
+"""Operations called by name, as the MCP server and other programs reach them, through the daemon or without it. The
+body is `{"op": "recall", "values": {"query": ["deploy"]}, "dry_run": false}`; the answer is what `--json` prints, or,
+with `"for": "agent"`, `{"text": …, "data": …}`: under 8,000 characters as JSON, a long memory in pages, and of a long
+report the first entries and how many were left out."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""What the operation behind a hook is given, and what it returns: a reply, and what is written once it was delivered.
-
-A store that cannot be written does not keep an agent from being told what is remembered: the failure is logged and the
-work goes on. A damaged store is reported to the caller.
-"""
+"""What the operation behind a hook is given, and what it returns: a reply, and what is written once it was delivered. A
+store that cannot be written does not keep an agent from being told what is remembered: the failure is logged and the
+work goes on. A damaged store is reported to the caller."""
 
 from __future__ import annotations
 
@@ -34,8 +32,7 @@ _TASK_CHARS = 4_000
 
 
 class SubagentTasks:
-    """What subagents were just given to do. The start of a subagent does not say; the call before it did. In memory
-    alone: these are a person's or an agent's own words."""
+    """What subagents were given to do: their start does not say, the call before it did. Words, so in memory alone."""
 
     def __init__(self) -> None:
         self._tasks: deque[tuple[str, str, str]] = deque(maxlen=_MAX_TASKS)  # session, kind of agent, task
@@ -192,8 +189,7 @@ def inject(
     way: Way = Way.TOLD,
     call: str = "",
 ) -> HookReply:
-    """Puts a text in front of the agent. `notice`: lines for the person; those that waited come before them. None: this
-    event shows none."""
+    """Puts a text before the agent. `notice`: lines for the person, after those that waited; None: it shows none."""
     is_seen = notice is not None and notices.are_shown(request.app, request.event.host)
     waiting = notices.waiting(request.app) if is_seen else []
     reply = Reply(context=injection.text, notice="\n".join(filter(None, (*waiting, *(notice or ())))))

@@ -1,7 +1,6 @@
-"""Connects agents. `install` makes them call Recollect, `uninstall` undoes it: what is added to which file is in
-integrations/agent_pieces.py. Order matters: the script is written before anything calls it, and removed when nothing
-does any more. `sync`, `skills` and the daemon's job for both keep copies of the rules in force where an agent reads by
-itself (integrations/rule_copies.py)."""
+"""Connects agents: `install` makes them call Recollect, `uninstall` undoes it (integrations/agent_pieces.py says what
+is added to which file). The script is written before anything calls it, and removed when nothing does any more. `sync`,
+`skills` and a job for both keep copies of the rules where an agent reads by itself (integrations/rule_copies.py)."""
 
 from __future__ import annotations
 
@@ -208,9 +207,6 @@ def _next_steps(work: Work, level: Level, chosen: tuple[str, ...], *, is_named: 
             yield f"{counted(past, 'past session')} of {app.require_project().name} found: `{_IMPORT}` reads them."
         elif everywhere:
             yield f"{counted(everywhere, 'past session')} found: `{_IMPORT} --all` reads them."
-
-
-# Copies of rules
 
 
 def sync(app: App, *, off: _Off = False) -> Summary:

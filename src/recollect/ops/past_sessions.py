@@ -1,10 +1,6 @@
-"""Past sessions of an agent: `import sessions` makes memory of them, so that it is not empty on the first day;
-`catch-up` reads what sessions left since then; `replay` shows what Recollect would have told in them.
-
-Chooses the transcripts (each belongs to the project that its session was begun in), has them read
-(jobs/session_import.py), and says what is remembered now. Replay reads them in the order in which they began, into a
-scratch home; at each prompt memory is asked as the hook asks it, with what earlier sessions left and no more.
-"""
+"""Past sessions of an agent: `import sessions` makes memory of them, `catch-up` reads what sessions left since then,
+and `replay` shows what Recollect would have told in them: sessions are read in their order, into a scratch home, and at
+each prompt memory is asked as the hook asks it. Transcripts are chosen here and read by jobs/session_import.py."""
 
 from __future__ import annotations
 
@@ -111,8 +107,7 @@ def count_past(app: App) -> tuple[int, int]:
 def choose(
     app: App, path: str | None, since: Moment | None = None, *, all: bool = False, host: str = DEFAULT_HOST
 ) -> tuple[Chosen, Counter[str]]:
-    """And how many are not read, by the reason. Those that a person names are read too where nobody can say whose they
-    are: they may be from another machine."""
+    """And how many are not read, by the reason. Those that a person names may be from another machine."""
     within = Path(os.path.abspath(path)) if path else None
     if within is not None and ("\x00" in str(within) or not os.path.lexists(within)):
         raise NotFound(f"There is no {path}.", hint="Name a transcript, or a folder of them.")
@@ -155,9 +150,6 @@ def _show_progress(app: App, total: int, what: str) -> Step:
         app.progress(done / 1e6, total / 1e6, what)
 
     return step
-
-
-# One project
 
 
 def _read(app: App, host: str, project: Project, found: list[Transcript], step: Step) -> Summary:
@@ -238,9 +230,6 @@ def _describe_memory(past: PastApp) -> tuple[dict[str, Json], list[str]]:
 
 def _format_titles(kind: str, titles: Iterable[str]) -> list[str]:
     return [f"  {kind}: {clip(one_line(title), _TITLE_CHARS)}" for title in titles]
-
-
-# Replay
 
 
 @dataclass(slots=True)

@@ -1,8 +1,6 @@
-"""A prompt, or the task of a subagent: what memory has on it is put in front of the agent, unasked.
-
-The search has a time by which it must be done. With too little left, words answer alone; when the time is over, nothing
-is shown, never a half-made ranking. The reply comes first; the ledger, the record for `why` and the log come after it.
-"""
+"""A prompt, or the task of a subagent: what memory has on it is put in front of the agent, unasked, in time. With too
+little left, words answer alone; when the time is over, nothing is shown, never a half-made ranking. The reply comes
+first; the ledger, the record for `why` and the log come after it."""
 
 from __future__ import annotations
 
@@ -70,9 +68,6 @@ def brief_subagent(request: HookRequest) -> HookReply:
     return hook_reply.inject(request, injection, key, searched, listed)
 
 
-# The search
-
-
 def search_unasked(app: App, question: TimedQuestion, *, seen: Set[str], limit: int) -> PromptSearch:
     """What is relevant to a prompt or a task, at most `limit`, nothing that was `seen`."""
     if names_nothing(question.text):
@@ -127,14 +122,10 @@ def _choose_by_model(request: HookRequest, key: LedgerKey, searched: PromptSearc
     return PromptSearch(found) if found else searched.with_remark("the language model gave no answer")
 
 
-# What the prompt itself leaves
-
-
 def _record_prompt(request: HookRequest) -> tuple[Heartbeat, bool]:
     """Before anything is answered, the disk says that someone spoke. Returns the heartbeat as it was just before, and
-    whether another host reported the same words a moment ago, as when an agent runs another agent's hooks: they are
-    answered here too, but counted once. Known by a checksum, the host and the time; the words are kept nowhere. The
-    same words twice from one host are two prompts."""
+    whether another host reported the same words a moment ago (an agent can run another agent's hooks): they are
+    answered here too, but counted once. Known by a checksum, the host and the time; the words are kept nowhere."""
     app, event = request.app, request.event
     mark, within = checksum(" ".join(event.asked.split())), REPEATED_WITHIN_S * 1_000_000
     before: list[tuple[Heartbeat, bool]] = []
@@ -164,8 +155,7 @@ def _capture_in_time(request: HookRequest, is_repeated: bool) -> str | None:
 
 
 def _capture(request: HookRequest, *, is_repeated: bool = False) -> str:
-    """Captures the rules that a prompt states, and returns the notice. A repeated prompt is only claimed, so that its
-    transcript leaves it alone."""
+    """Captures its rules and returns the notice. A repeated one is only claimed: its transcript leaves it alone."""
     app, event = request.app, request.event
     if event.agent_id or not event.text:
         return ""  # a subagent's prompt is the agent's words; a plan states no rules
@@ -181,9 +171,6 @@ def _capture(request: HookRequest, *, is_repeated: bool = False) -> str:
             told.append(rule_keeping.capture_prompt(app, draft, session=event.session_id))
 
     return told[0] if request.write(write) and told else ""
-
-
-# The reply
 
 
 def _reply(

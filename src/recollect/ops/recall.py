@@ -122,8 +122,7 @@ def why(
 
 
 def answer(app: App, query: Query, until_s: float | None = None) -> Recalled:
-    """`until_s`: when the answer has to be there, by the monotonic clock. An id gives that memory whole; reading on in
-    a long one is not counted again."""
+    """`until_s`: by when, of the monotonic clock. An id gives that memory whole; reading on in it counts no more."""
     reference = read_reference(query.text)
     if reference is None:
         timed = TimedQuestion(app, query.text, until_s) if until_s is not None else None
@@ -140,8 +139,7 @@ def answer(app: App, query: Query, until_s: float | None = None) -> Recalled:
 
 
 def _with_bridges(app: App, found: Found) -> Recalled:
-    """Wakes suspended threads that match closely enough, and adds the links between memories that a recall may show: no
-    title comes in by the side door."""
+    """Wakes threads that match closely, and adds links whose both ends a recall may show."""
     nearest: dict[tuple[Scope, str], Recollection] = {}
     for one in sorted(found.found, key=_similarity, reverse=True):
         nearest.setdefault((one.scope, one.hit.memory.id), one)
@@ -193,8 +191,7 @@ def _wake(app: App, one: Recollection) -> Recollection:
 
 
 def record_recall(app: App, found: Found, injected: Mapping[str, Json] | None = None) -> None:
-    """For `why`. `injected`: for whom it was, when it was put in front of an agent. A store that cannot be written does
-    not stop the answer; where there is none, none is made."""
+    """For `why`. `injected`: to whom, where an agent got it. A store that cannot be written stops no answer."""
     hits: list[Json] = [
         {"id": one.hit.memory.id, "title": clip(one.hit.memory.title, 80), "lane": str(one.hit.memory.lane),
          "score": round(one.hit.score, 4), "passage": clip(one_line(one.hit.passage), _LOGGED_PASSAGE_CHARS),

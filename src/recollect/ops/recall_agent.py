@@ -67,9 +67,6 @@ def recall_agent(
     return Summary("\n".join(chosen), {"names": [*chosen], "how": choice.how})
 
 
-# What it chooses among
-
-
 def _load_candidates(app: App, text: str, seen: Set[str]) -> tuple[CandidateLine, ...]:
     """The nearest first; then notes, rules and threads, the latest first. As many as one question holds."""
     listed: list[Memory] = []
@@ -103,9 +100,6 @@ def make_candidates(app: App, text: str, memories: Sequence[Memory]) -> tuple[Ca
         filtered = model_choice.filter_by_keywords(text, candidates, stop_words=stop_words, in_content=in_content)
         return model_choice.limit_to_room(filtered)
     return model_choice.limit_to_room(candidates)
-
-
-# The passes
 
 
 def choose_among(app: App, text: str, among: Sequence[CandidateLine], until_s: float) -> Choice | None:
@@ -149,12 +143,8 @@ def _model_seconds(until_s: float) -> float:
     return max(left_s - min(END_NEEDS_S, left_s / 5), 0.1)
 
 
-# What becomes of it
-
-
 def choose_instead(app: App, text: str, ordinary: Found | None, seen: Set[str], until_s: float) -> Found | None:
-    """What is shown in place of what ordinary recall found: the chosen memories that are still there, and which pass
-    chose or dropped what. None: ordinary recall is shown."""
+    """The chosen memories that are still there, and which pass dropped what. None: ordinary recall is shown."""
     began_s, now, rules = time.monotonic(), app.clock.now(), app.age_rules
     among = _load_candidates(app, text, seen)
     choice = choose_among(app, text, among, until_s)

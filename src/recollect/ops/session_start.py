@@ -127,8 +127,8 @@ def _rebuild_ledger(request: HookRequest, key: LedgerKey) -> bool:
 
 
 def _load_notes(request: HookRequest) -> tuple[Kept, str]:
-    """In order of their paths, the user's first, as the files are now where few of them changed (the daemon reads the
-    rest); and a line about the project's that nobody allowed, which says how many, never what."""
+    """By path, the user's first, as the files are now where few of them changed (the daemon reads the rest); and a
+    line about the project's that nobody allowed, which says how many, never what."""
     app = request.app
     for scope in vault_scopes(app):
         try:

@@ -1,8 +1,6 @@
-"""Every operation, in one list. The command line, MCP, docs/operations.md and the man page are made from it.
-
-A new operation is one function, one test and one row here. Functions are named, not imported: reading the table loads
-no other room, and `--help` not even a JSON parser.
-"""
+"""Every operation: the command line, MCP, docs/operations.md and the man page are made from this list. A new operation
+is one function, one test and one row here. Functions are named, not imported: reading the table loads no other room,
+and `--help` not even a JSON parser."""
 
 from __future__ import annotations
 

@@ -53,8 +53,7 @@ def answer_call(request: HookRequest) -> HookReply:
 
 
 def _read_question(request: HookRequest, call: ToolCall) -> str:
-    """What the call asks memory; empty for any other call. Absolute names count only below the folders of this session:
-    those of other projects are not ours to answer."""
+    """What the call asks memory, or nothing. Absolute names below another project are not ours to answer."""
     named = next((value for key in ("file_path", "path") if isinstance(value := call.input.get(key), str)), "")
     if call.name not in _READERS or not named:
         return ""
@@ -86,8 +85,7 @@ def _answer_read(request: HookRequest, call: ToolCall, question: str) -> HookRep
 
 
 def _write_answer(request: HookRequest, text: str) -> Path | None:
-    """The new file; None where none can be made in a place that is ours alone. No part of a question becomes a name on
-    disk."""
+    """None where no place is ours alone. No part of a question becomes a name on disk."""
     path = request.session_folder / f"{fresh_key()[:16]}.md"
     try:
         for place in (request.folder.parent, request.folder, path.parent):

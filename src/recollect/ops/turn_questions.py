@@ -1,9 +1,7 @@
 """What a language model is asked about a turn: is an unsure prompt a rule, what did the session teach, and (`review`)
-what does memory lack or state wrongly? It is noted where the words are, and a job asks later, each question once.
-
-A review changes words only: of threads and rules that wait in place; for a rule in force, or a note of the user's own,
-a proposal waits in the inbox. What a person changed meanwhile, pinned memories and a repository's files are left alone.
-"""
+what does memory lack or state wrongly? Noted where the words are; a job asks later, each question once. A review
+changes words only: those of threads and waiting rules in place, others by a proposal in the inbox, and never what is
+pinned."""
 
 from __future__ import annotations
 
@@ -44,9 +42,6 @@ _MAX_WAITING, _MAX_ASKED = 50, 200
 _MAX_SHOWN = 20  # memories that a review is shown
 _TITLE_CHARS = 160
 MAX_PROPOSED = 30  # in the inbox; nobody reads more
-
-
-# The queue
 
 
 def note_questions(app: App, part: SessionPart) -> transcripts.Writes | None:
@@ -134,9 +129,6 @@ def _review(app: App, question: Question, acts: Sequence[Act]) -> None:
         notices.add(app, f"\U0001f501 Recollect reviewed the last turn: {' '.join(done.summary for done in dones)}")
 
 
-# The review
-
-
 class _Answer(NamedTuple):
     proposals: tuple[Proposal, ...]
     shown: dict[str, tuple[Scope, Memory]]  # what the model was shown, as it was then
@@ -194,8 +186,7 @@ def _ask_for_proposals(app: App, question: Question, acts: Sequence[Act]) -> _An
 
 
 def _apply(app: App, answer: _Answer) -> list[Done]:
-    """One change per store, so that one undo takes it back; a note's file is a change of its own. It goes to the inbox
-    of the user's vault; a repository's files are never written unasked."""
+    """One change per store; a note's file is one of its own, in the user's inbox, never in a repository."""
     by_scope: dict[Scope, list[Proposal]] = {scope: [] for scope in Scope}
     saved: list[Done] = []
     for one in answer.proposals:
