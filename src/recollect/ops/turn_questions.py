@@ -1,14 +1,13 @@
 """What a language model is asked about a turn: is an unsure prompt a rule, what did the session teach, and (`review`)
 what does memory lack or state wrongly? Noted where the words are; a job asks later, each question once. A review
-changes words only: those of threads and waiting rules in place, others by a proposal in the inbox, and never what is
-pinned."""
+changes words only: of threads and waiting rules in place, of others by a proposal in the inbox."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from recollect.app import language_model, notices, rule_keeping, session_ledger
 from recollect.app.core import App
@@ -42,6 +41,7 @@ _MAX_WAITING, _MAX_ASKED = 50, 200
 _MAX_SHOWN = 20  # memories that a review is shown
 _TITLE_CHARS = 160
 MAX_PROPOSED = 30  # in the inbox; nobody reads more
+_Shown = dict[str, tuple[Scope, Memory]]  # what a model was shown, by id, as it was then
 
 
 def note_questions(app: App, part: SessionPart) -> transcripts.Writes | None:
@@ -122,18 +122,8 @@ def _extract(app: App, question: Question, acts: Sequence[Act]) -> None:
 
 
 def _review(app: App, question: Question, acts: Sequence[Act]) -> None:
-    answer = _ask_for_proposals(app, question, acts)
-    dones = _apply(app, answer) if answer else []
-    app.log.line("reviewed", session=question.session, proposed=len(answer.proposals) if answer else 0, done=len(dones))
-    if dones:
+    if dones := _review_turn(app, question, acts):
         notices.add(app, f"\U0001f501 Recollect reviewed the last turn: {' '.join(done.summary for done in dones)}")
-
-
-class _Answer(NamedTuple):
-    proposals: tuple[Proposal, ...]
-    shown: dict[str, tuple[Scope, Memory]]  # what the model was shown, as it was then
-    lane: Lane
-    session: str
 
 
 def review(
@@ -152,20 +142,15 @@ def review(
         return Summary(summary, {"messages": count, "session": session, "dry_run": True})
     if not language_model.is_on(app):
         raise BadInput("Language models are switched off.", hint="MEMORY_LLM=on in agent.conf; see docs/LLM.md.")
-    answer = _ask_for_proposals(app, last, acts)
-    if answer is None:
+    dones = _review_turn(app, last, acts, is_dry=not run)
+    if dones is None:
         raise BadInput("The model gave no answer.", hint="`recollect logs` says why.")
-    app.dry_run = not run
-    try:
-        dones = _apply(app, answer)
-    finally:
-        app.dry_run = False
     if not dones:
         return Summary("Nothing is new.", {"proposed": 0, "session": session})
     return replace(dones[-1], summary=" ".join(done.summary for done in dones))
 
 
-def _ask_for_proposals(app: App, question: Question, acts: Sequence[Act]) -> _Answer | None:
+def _review_turn(app: App, question: Question, acts: Sequence[Act], *, is_dry: bool = False) -> list[Done] | None:
     """About the last messages, up to the act that ends the turn. None: there was no answer, or nothing to ask."""
     ends = [number for number, act in enumerate(acts, start=1) if act.id == question.mark]
     acts = acts[: ends[-1]] if ends else acts
@@ -182,15 +167,23 @@ def _ask_for_proposals(app: App, question: Question, acts: Sequence[Act]) -> _An
         known.append(replace(memory, title=plain(memory.title, _TITLE_CHARS), body=neutral(body)))
     ask = model_questions.ask_for_proposals([replace(act, text=neutral(act.text)) for act in said], known)
     found: tuple[Proposal, ...] | None = language_model.ask(app, ask, known)
-    return None if found is None else _Answer(found, shown, model_questions.lane_of(acts), question.session)
+    if found is None:
+        return None
+    app.dry_run = is_dry
+    try:
+        dones = _apply(app, found, shown, model_questions.lane_of(acts), question.session)
+    finally:
+        app.dry_run = False
+    app.log.line("reviewed", session=question.session, proposed=len(found), done=len(dones))
+    return dones
 
 
-def _apply(app: App, answer: _Answer) -> list[Done]:
+def _apply(app: App, proposals: Sequence[Proposal], shown: _Shown, lane: Lane, session: str) -> list[Done]:
     """One change per store; a note's file is one of its own, in the user's inbox, never in a repository."""
     by_scope: dict[Scope, list[Proposal]] = {scope: [] for scope in Scope}
     saved: list[Done] = []
-    for one in answer.proposals:
-        scope, memory = answer.shown.get(one.id, (app.scope, None))
+    for one in proposals:
+        scope, memory = shown.get(one.id, (app.scope, None))
         if not isinstance(memory, Note):
             by_scope[scope].append(one)
         elif (now := _read_again(app, scope, memory)) and scope is Scope.USER and now.status is Status.ACTIVE:
@@ -200,12 +193,14 @@ def _apply(app: App, answer: _Answer) -> list[Done]:
             except RecollectError as problem:
                 app.log.line("not-rewritten", memory=one.id, why=problem.message)
     dones = [
-        app.commit(scope, TAG, partial(_plan, app, some, answer), _summary) for scope, some in by_scope.items() if some
+        app.commit(scope, TAG, partial(_plan, app, some, shown, lane, session), _summary)
+        for scope, some in by_scope.items()
+        if some
     ]
     return [done for done in (*dones, *saved) if done.plan]
 
 
-def _plan(app: App, proposals: Sequence[Proposal], answer: _Answer, store: Store) -> Plan:
+def _plan(app: App, proposals: Sequence[Proposal], shown: _Shown, lane: Lane, session: str, store: Store) -> Plan:
     changes: list[Change] = []
     rules = rule_keeping.load_rules(store, Status.ACTIVE, Status.CANDIDATE, Status.ARCHIVED)
     room = MAX_PROPOSED - sum(rule.status is Status.CANDIDATE and TAG in rule.tags for rule in rules)
@@ -213,9 +208,9 @@ def _plan(app: App, proposals: Sequence[Proposal], answer: _Answer, store: Store
     for one in proposals:
         if any(rule_relations.says_same(one.body, rule.body) for rule in rules):
             continue
-        words, id = edits.Words(one.body, answer.lane, answer.session), app.mint.draw("rule")
+        words, id = edits.Words(one.body, lane, session), app.mint.draw("rule")
         if one.id:
-            old = _read_again(app, *answer.shown[one.id])
+            old = _read_again(app, *shown[one.id])
             changes += edits.propose_words(old, words, id=id, now=now) if old is not None else ()
         elif room > 0:
             room -= 1
