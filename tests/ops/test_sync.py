@@ -328,8 +328,8 @@ def test_a_file_that_a_person_edited_is_his(app: App, lived_in: Path, write: Wri
 
 @pytest.mark.parametrize(
     ("write", "what"),
-    [(install.sync, "index"), (install.sync, "memory"), (install.sync, "file"), (install.skills, "config"), (install.skills, "skills"),
-     (install.skills, "skill")],
+    [*((install.sync, what) for what in ("index", "memory", "file")),
+     *((install.skills, what) for what in ("config", "skills", "skill"))],
 )  # fmt: skip
 def test_nothing_is_written_through_a_link(app: App, lived_in: Path, tmp_path: Path, write: Write, what: str):
     id = made(rules.add(app, "Use pnpm"))
