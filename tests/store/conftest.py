@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect.store import SqliteStore, Store, Tuning
+from tests.store.helpers import HOUSE, do
 
 # Not synced: these tests cut no power.
 ENGINES: dict[str, Callable[[Path], Store]] = {
@@ -26,3 +27,10 @@ def path(tmp_path: Path) -> Path:
 def store(path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
     with closing(ENGINES[request.param](path)) as opened:
         yield opened
+        assert opened.verify() == [], "whatever a test does, a sound store stays sound"
+
+
+@pytest.fixture
+def house(store: Store) -> Store:
+    do(store, *HOUSE)
+    return store

@@ -12,17 +12,25 @@ from pathlib import Path
 from recollect.app.memory_search import search_stores
 from recollect.base.moment import Moment
 from recollect.lifecycle import edits
-from recollect.lifecycle.edits import merge
-from recollect.model.memory import Bridge, Memory, Message
-from recollect.model.plan import Alias, Change, Plan
+from recollect.model.memory import Bridge, BridgeType, Memory, Message
+from recollect.model.plan import Alias, Change, Create, Link, Plan
 from recollect.model.query import Hit, Query
 from recollect.model.session import LedgerKey, Pointer, Session, ShownMemory, Way
 from recollect.ops.memories import load_whole
 from recollect.store import Store
-from tests.values import AGE, NOW, act, plan
+from tests.values import AGE, NOW, act, bridge, messages, plan, rule, thread
 
 ROOT = Path(__file__).parents[2]
 ME = LedgerKey("s-1")
+# One of everything: what the fixture `house` holds.
+AUTH = thread("Auth", body="getUserName and user_name", topics=("auth", "billing"))
+SAID = messages(AUTH, "auth fails at night", "billing page is slow", "日本語 billing")
+DEPLOY = thread("Deploy", body="Solana validators run at night", days_old=2)
+DEPLOYED = messages(DEPLOY, "restart the validators")
+TABS = rule("Tabs", body="We use tabs here", topics=("style",), days_old=5)
+LINK = bridge(AUTH, DEPLOY, BridgeType.DEPENDS)
+OLD = "thread_20250101_000000_000001"
+HOUSE = (Create(AUTH, SAID), Create(DEPLOY, DEPLOYED), Create(TABS), Link(LINK), Alias(OLD, DEPLOY.id))
 QUESTIONS = ("dark", "solana validators", "billing", "日本", "getUserName", "tabs", "about")
 
 
@@ -43,7 +51,7 @@ def vector(*numbers: float) -> bytes:
 
 
 def merge_plan(store: Store, keep: Memory, lose: Memory) -> Plan:
-    return merge(load_whole(store, keep), load_whole(store, lose), now=NOW, rules=AGE)
+    return edits.merge(load_whole(store, keep), load_whole(store, lose), now=NOW, rules=AGE)
 
 
 def delete_plan(store: Store, memory: Memory) -> Plan:
@@ -72,7 +80,8 @@ class State:
 
 
 def state(store: Store) -> State:
-    """All that can be seen of a store: two stores in the same state are equal."""
+    """All that can be seen of a store, which must be sound: two stores in the same state are equal."""
+    assert store.verify() == []
     everything = list(store.each())
     return State(
         memories={memory.id: memory for memory, _ in everything},

@@ -1,32 +1,83 @@
-"""Asking a store by words: which terms are asked, what they find, where it is, and that the cost stays bounded."""
+"""How text becomes terms, which of them are asked, what they find, where it is; any text can be stored, comes back byte
+for byte and can be asked for; and the cost stays bounded."""
+
+from contextlib import closing
 
 import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect.base.text import one_line, storable
 from recollect.model.memory import Kind
-from recollect.model.plan import Create, Remove, Update
+from recollect.model.plan import Alias, Create, Link, Remove, Update
 from recollect.model.query import Query, TermEvidence, WordEvidence
 from recollect.recall.selection import strength_factor
 from recollect.store import SqliteStore, Store, Tuning, tokenizer
 from recollect.store import search as words
 from tests.model.strategies import texts
-from tests.store.helpers import do, search
-from tests.values import messages, note, renamed, rule, thread
+from tests.naughty import NAUGHTY
+from tests.store.helpers import AUTH, DEPLOY, DEPLOYED, SAID, TABS, do, search
+from tests.values import act, bridge, messages, note, plan, renamed, rule, thread
 
 MOST = words.MAX_POSTINGS
-AUTH = thread("Auth", body="getUserName and user_name", topics=("auth", "billing"))
-SAID = messages(AUTH, "auth fails at night", "billing page is slow", "日本語 billing")
-DEPLOY = thread("Deploy", body="Solana validators run at night", days_old=2)
-DEPLOYED = messages(DEPLOY, "restart the validators")
-TABS = rule("Tabs", body="We use tabs here", topics=("style",), days_old=5)
+ANALYSE = tokenizer.register(apsw.Connection(":memory:"))
 
 
-@pytest.fixture
-def house(store: Store) -> Store:
-    do(store, Create(AUTH, SAID), Create(DEPLOY, DEPLOYED), Create(TABS))
-    return store
+def terms(text: str) -> set[str]:
+    return set(tokenizer.terms(ANALYSE, text))
+
+
+# Terms
+
+
+# Texts, and questions of which every term is in the text.
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("the validators are running", "validator runs"), ("Connections were refused", "connection refuse"),
+        ("naïve café Ångström", "naive cafe angstrom"), ("NAIVE", "naïve"), ("getUserName()", "getusername"),
+        ("getUserName()", "get user name"), ("getUserName()", "GETUSERNAME"), ("HTTPServerError", "http server error"),
+        ("parseXMLFile2", "parse xml file"), ("user_name", "user name"), ("user_name", "username"),
+        ("MAX_RETRY_COUNT = 3", "maxretrycount"), ("get_user_names", "getusernames"),
+        ("src/recollect/store/sqlite.py", "store sqlite py"), ("C:\\Users\\me\\app.config.ts", "config"),
+        ("node_modules/.bin", "node modules bin"), ("kebab-case-name", "kebab case name"), ("v1.2.3", "v1"),
+        ("日本語テキスト", "日本"), ("日本語テキスト", "本語"), ("日本語テキスト", "語"), ("日本語テキスト", "日"),
+        ("한국어 문장", "국어"), ("中文分词测试", "分词"), ("𠮷野家", "𠮷野"), ("useStateフック", "フック"),
+        ("useStateフック", "usestate"), ("a日b本c", "日"), ("a日b本c", "b"), ("Redis を使う", "redis"),
+        ("שלום עולם", "עולם"), ("مرحبا بالعالم", "مرحبا"), ("Привет мир", "привет"), ("ΣΊΣΥΦΟΣ", "σίσυφος"),
+        ("🎉 party 🎉", "party"),
+    ],
+)  # fmt: skip
+def test_a_question_meets_the_text_in_other_spellings(said: str, asked: str):
+    assert set() < terms(asked) <= terms(said)
+
+
+def test_what_is_not_there_is_not_met_both_spellings_of_a_name_share_its_whole_and_signs_have_no_terms():
+    for said, asked in (("getUserName", "use"), ("日本語", "日語"), ("user_name", "usern"), ("running", "run_time")):
+        assert not terms(asked) <= terms(said)
+    assert terms("getUserName") & terms("get_user_name") >= {"getusernam", "user", "name"}
+    assert terms("🎉 👩‍👩‍👧‍👦 -- ++ ()") == set()
+
+
+@given(
+    st.text(max_size=200)
+    | st.text(st.sampled_from("aB_1日本\u0301é.🎉ß İ\u3099ﾊﾟ"), max_size=40)
+    | st.sampled_from(NAUGHTY)
+)
+def test_any_text_has_terms_in_order_inside_it(text: str):
+    utf8 = storable(text).encode()
+    last = 0
+    for start, end, *found in ANALYSE(utf8):
+        assert last <= start < end <= len(utf8)
+        assert utf8[start:end].decode(), "no character is cut in two"
+        assert found
+        assert all(term and term == term.strip() and len(term.split()) == 1 for term in found)
+        assert len(set(found)) == len(found), "counted once where it stands"
+        last = start
+
+
+# Which terms are asked
 
 
 def terms_asked(question: str, **counts: int) -> WordEvidence:
@@ -36,37 +87,30 @@ def terms_asked(question: str, **counts: int) -> WordEvidence:
     return store.words(question)
 
 
-def known(evidence: WordEvidence) -> list[str]:
-    return [found.term for found in evidence.terms if found.passages]
-
-
-def stem(word: str) -> str:
-    return tokenizer.terms(tokenizer.register(apsw.Connection(":memory:")), word)[0]
-
-
-# Which terms are asked
+def known(question: str, **counts: int) -> list[str]:
+    return [found.term for found in terms_asked(question, **counts).terms if found.passages]
 
 
 def test_the_rarest_terms_are_asked_first_and_only_as_many_as_fit():
     vocabulary = {"rust": MOST - 1_000, "tokio": 10, "async_": 1, "server": 900, "python": MOST - 900}
-    assert known(terms_asked("python rust server tokio", **vocabulary)) == ["tokio", "server", "rust"]
-    assert known(terms_asked("tests", test=MOST * 10)) == ["test"], "a single term, however common"
+    assert known("python rust server tokio", **vocabulary) == ["tokio", "server", "rust"]
+    assert known("tests", test=MOST * 10) == ["test"], "a single term, however common"
     names = [f"word{chr(97 + i)}" for i in range(20)]
-    assert len(known(terms_asked(" ".join(names), **{stem(n): 1 for n in names}))) == words.MAX_TERMS
-    assert known(terms_asked("first " + "x " * 10_000 + " last", first=1, last=1)) == ["first"], "a pasted log"
+    assert len(known(" ".join(names), **{term: 1 for name in names for term in terms(name)})) == words.MAX_TERMS
+    assert known("first " + "x " * 10_000 + " last", first=1, last=1) == ["first"], "a pasted log"
 
 
 def test_words_without_meaning_are_asked_only_where_there_is_nothing_else():
-    stems = {stem(word) for word in words.STOP_WORDS}
+    stems = {term for word in words.STOP_WORDS for term in terms(word)}
     assert stems <= words.STOP_TERMS
     vocabulary = dict.fromkeys([*stems, "deploi"], 7)
-    assert known(terms_asked("how do I use this for the very deploy please", **vocabulary)) == ["deploi"]
-    assert known(terms_asked("how do this", **vocabulary))
+    assert known("how do I use this for the very deploy please", **vocabulary) == ["deploi"]
+    assert known("how do this", **vocabulary)
 
 
 def test_unknown_terms_are_named_and_are_nowhere():
     for question in ("", "   ", "🎉", "tokio", "AND OR", '"'):
-        assert known(terms_asked(question, rust=1)) == []
+        assert known(question, rust=1) == []
     first, second = terms_asked("rust tokio", rust=1).terms
     assert (first.term, second) == ("rust", TermEvidence("tokio", 0, ()))
 
@@ -171,29 +215,11 @@ def test_the_turns_of_a_thread_and_the_memories_of_a_group_are_neighbours(house:
         first: (AUTH.id, (), (second,)), second: (AUTH.id, (first,), (third,)), third: (AUTH.id, (second,), ()),
         4: ("talk", (), (6,)), 5: ("other", (), ()), 6: ("talk", (4,), (7,)), 7: ("talk", (6,), ()), 8: ("", (), ()),
     }  # fmt: skip
-    assert [(place.before, place.after) for place in house.places([6, 7], neighbours=1).values()] == [
-        ((4,), (7,)),
-        ((), ()),
-    ]
+    few = house.places([6, 7], neighbours=1)
+    assert [(place.before, place.after) for place in few.values()] == [((4,), (7,)), ((), ())]
 
 
 # Counts of terms
-
-
-@given(st.lists(st.tuples(texts, texts, st.lists(texts, max_size=2)), min_size=1, max_size=4), texts)
-@settings(max_examples=40)
-def test_term_counts_are_the_indexs_own_after_any_edit(contents: list[tuple[str, str, list[str]]], title: str):
-    store = SqliteStore(None, Tuning())
-    for name, body, said in contents:
-        memory = thread(f"{name}.", body=body, topics=tuple(said))
-        do(store, Create(memory, messages(memory, *said)))
-        do(store, Update.between(memory, renamed(memory, title)))
-    assert store.verify() == []
-    for gone, held in store.each():
-        do(store, Remove(gone, held))
-    assert store.verify() == []
-    assert store._every("SELECT * FROM term") == []
-    store.close()
 
 
 def test_evidence_counts_passages_also_of_the_transaction_it_is_asked_in(store: Store):
@@ -207,7 +233,6 @@ def test_evidence_counts_passages_also_of_the_transaction_it_is_asked_in(store: 
     found = store.words("zeppelin redis")
     assert found.passages == store.counts().passages == 22
     assert [(one.term, one.passages, len(one.rows)) for one in found.terms] == [("zeppelin", 2, 2), ("redi", 10, 10)]
-    assert store.verify() == []
 
 
 def strengths(term: TermEvidence) -> list[float]:
@@ -226,8 +251,92 @@ def test_a_term_is_as_strong_whatever_its_rarity(store: Store):
 @given(st.lists(st.lists(st.sampled_from("redis cache test zeppelin".split()), min_size=1), min_size=1, max_size=12))
 @settings(max_examples=40)
 def test_every_strength_is_above_zero_and_below_its_ceiling(bodies: list[list[str]]):
-    store = SqliteStore(None, Tuning())
-    do(store, *(Create(note(f"n{i}", body=" ".join(body))) for i, body in enumerate(bodies)))
-    found = store.words("redis cache test zeppelin")
-    assert all(0 < strength <= 2.2001 for term in found.terms for strength in strengths(term))
-    store.close()
+    with closing(SqliteStore(None, Tuning())) as store:
+        do(store, *(Create(note(f"n{i}", body=" ".join(body))) for i, body in enumerate(bodies)))
+        found = store.words("redis cache test zeppelin")
+        assert all(0 < strength <= 2.2001 for term in found.terms for strength in strengths(term))
+
+
+# Any text
+
+
+@given(st.lists(st.tuples(texts, texts, st.lists(texts, max_size=2)), min_size=1, max_size=4), texts)
+@settings(max_examples=50)
+def test_any_text_is_kept_and_asked_for_and_term_counts_are_the_indexs_own_after_any_edit(
+    contents: list[tuple[str, str, list[str]]], title: str
+):
+    with closing(SqliteStore(None, Tuning())) as store:
+        made = [thread(f"{name}.", body=body, topics=tuple(said)) for name, body, said in contents]
+        do(store, *(Create(one, messages(one, *said)) for one, (_, _, said) in zip(made, contents, strict=True)))
+        assert [memory for memory, _ in store.each()] == made
+        for text in (title, *(body for _, body, _ in contents)):
+            search(store, Query(text=text, topic=text))
+        for one in made:
+            do(store, Update.between(one, renamed(one, title)))
+        assert store.verify() == []
+        for gone, held in store.each():
+            do(store, Remove(gone, held))
+        assert (store.verify(), store._every("SELECT * FROM term")) == ([], [])
+
+
+def has_words(text: str) -> bool:
+    """And is not so long that only its beginning is asked for."""
+    return any(c.isalnum() for c in text) and len(text) < 1_000 and max(text) < "\ud800"
+
+
+def test_naughty_text_comes_back_byte_for_byte_and_can_be_asked_for_everywhere(store: Store):
+    kept = {}
+    for raw in NAUGHTY:
+        text, short = storable(raw), storable(raw)[:600]  # very long titles have their own test
+        memory = thread(short, body=text, topics=(short, short), tags=(text,), drift=(text,), group=text, origin=text)
+        kept[raw] = memory
+        store.apply(plan(Create(memory, messages(memory, text, f"x {text}"))), act(text, summary=text))
+
+    for raw, memory in kept.items():
+        asked = storable(raw)
+        assert store.get(memory.id) == memory, repr(raw[:40])
+        assert [message.content for message in store.messages(memory.id)] == [asked, f"x {asked}"]
+        assert store.log(limit=1, memory=memory.id)[0].summary == asked
+        hits = search(store, Query(text=asked, limit=1_000 if has_words(raw) else 5))
+        assert all(said.rstrip("\u2026") in hit.text for hit in hits for said in hit.shown)
+        if has_words(raw):
+            found = {one_line(hit.memory.body).casefold() for hit in hits}
+            assert one_line(memory.body).casefold() in found, repr(raw)
+        if asked:
+            assert memory in store.find(Query(topic=asked[:600], group=asked, limit=1_000)), repr(raw[:40])
+            assert store.log(limit=3, memory=asked) == store.log(limit=3, change=asked) == []
+        assert store.get(asked) is None
+        assert store.find(Query(like=asked))
+
+    assert store.verify() == []
+    assert store.reindex() > len(NAUGHTY)
+
+
+def test_ids_of_any_shape_can_be_bridged_and_named(store: Store):
+    strange = {m.id: m for m in (thread("t", id=storable(text)) for text in NAUGHTY if len(text) < 400)}
+    _, first, second, *_ = strange.values()
+    do(store, *map(Create, strange.values()), Link(bridge(first, second)), Alias("'; --", first.id))
+
+    assert all(store.get(id) == memory for id, memory in strange.items())
+    assert store.get("'; --") == first
+    assert store.bridges(second.id)[0].source == first.id
+
+
+@pytest.mark.parametrize(
+    "word", ["a" * 33_000, "É" * 33_000, "日" * 2_000, "aB" * 2_000, "a_" * 2_000, "\u023a" * 17_000]
+)
+def test_a_title_that_is_one_endless_word_is_sound_and_found(store: Store, word: str):
+    assert all(len(term) <= tokenizer.MAX_TERM_CHARS for term in terms(word))
+    endless = thread(word)
+    do(store, Create(endless))
+    assert store.verify() == []
+    assert [hit.memory for hit in search(store, Query(text=word))] == [endless]
+    do(store, Remove(endless))
+
+
+def test_a_body_of_a_million_characters_is_kept_whole(store: Store):
+    long = thread("long", body="A line of some words that says very little. \n" * 22_000)
+    do(store, Create(long))
+    assert store.get(long.id) == long
+    [hit] = search(store, Query(text="little words"))
+    assert sum(map(len, hit.shown)) <= 1_200

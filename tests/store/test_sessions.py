@@ -76,7 +76,6 @@ def test_use_is_counted_not_journalled_and_cannot_change_what_a_memory_says(stor
 
     assert store.get(memory.id) == replace(memory, frequency=1)
     assert len(store.log(limit=10)) == 1
-    assert store.verify() == []
 
 
 # States, events, acts
@@ -169,7 +168,6 @@ def test_a_purge_takes_ledgers_and_the_outcomes_of_the_same_sessions_along(store
     assert store.marks(ME, Way.TOLD) == frozenset()
     assert [one.session for one in store.records(Outcome)] == ["s-3"]
     assert traces(path.parent, CANARY) == traces(path.parent, lesson.id) == []
-    assert store.verify() == []
 
 
 # Transactions
@@ -198,4 +196,3 @@ def test_several_writes_are_one_or_none_and_a_part_that_fails_takes_back_its_own
     assert [memory.id for memory, _ in store.each()] == [kept.id]
     assert read_text(store, "a") == "1"
     assert search(store, Query(text="brewing")) == []
-    assert store.verify() == []
