@@ -1,33 +1,42 @@
-"""What stands where the database should be: damaged, foreign, newer, no file at all, held by another."""
+"""What stands where the database should be: damaged, foreign, newer, older, no file at all, held by another, opened by
+many at once."""
 
 import os
 import sqlite3
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
 from recollect.base import errors
-from recollect.base.errors import RecollectError, StoreDamaged, StoreForeign, StoreReadOnly, StoreTooNew
+from recollect.base.errors import RecollectError, StoreDamaged, StoreForeign, StoreFull, StoreReadOnly, StoreTooNew
 from recollect.model.memory import Note
 from recollect.model.plan import Create
 from recollect.model.query import Query
 from recollect.store import SqliteStore, Store, Tuning, connect
-from recollect.store.connect import APPLICATION_ID
 from tests.store.helpers import contents, do, finished, search, start
 from tests.values import note
 
 QUICK = Tuning(busy_timeout_ms=150)
+UNSYNCED = Tuning(synchronous="OFF")
 
 
 def built(path: Path, notes: int = 30) -> list[Note]:
     kept = [note(f"Note {i}", body=f"words of note number {i} " * 20) for i in range(notes)]
-    with closing(SqliteStore(path, Tuning())) as store:
+    with closing(SqliteStore(path, UNSYNCED)) as store:
         do(store, *map(Create, kept))
     return kept
+
+
+def check_whole(path: Path, kept: list[Note]) -> None:
+    with closing(SqliteStore(path, QUICK)) as store:
+        assert [m for m, _ in store.each()] == kept
+        assert store.verify() == []
 
 
 def write(store: Store) -> None:
@@ -60,14 +69,11 @@ def test_a_file_of_something_else_is_damaged_and_left_as_it_is(path: Path, garba
 def check_damage_is_seen(path: Path, content: bytes, *, is_sure: bool = True) -> None:
     """Refused, or found by `verify`; whatever is asked, no error but ours."""
     path.write_bytes(content)
-    try:
-        with closing(SqliteStore(path, QUICK)) as store:
-            assert store.verify() != [] or not is_sure
-            for ask in (lambda s: list(s.each()), lambda s: search(s, Query(text="number words")), write):
-                with suppress(RecollectError):
-                    ask(store)
-    except errors.StoreError:
-        pass
+    with suppress(errors.StoreError), closing(SqliteStore(path, QUICK)) as store:
+        assert store.verify() != [] or not is_sure
+        for ask in (lambda s: list(s.each()), lambda s: search(s, Query(text="number words")), write):
+            with suppress(RecollectError):
+                ask(store)
 
 
 def test_garbage_anywhere_and_a_file_cut_off_anywhere_are_seen(path: Path):
@@ -87,7 +93,7 @@ def test_an_empty_file_is_a_store_to_be(path: Path):
     with closing(SqliteStore(path, QUICK)) as store:
         write(store)
         assert store.verify() == []
-    assert int.from_bytes(path.read_bytes()[68:72], "big") == APPLICATION_ID
+    assert int.from_bytes(path.read_bytes()[68:72], "big") == connect.APPLICATION_ID
 
 
 # Foreign
@@ -104,12 +110,56 @@ def test_a_database_of_another_program_is_not_touched(path: Path, mode: str, ver
 
     check_refused(path, StoreForeign)
 
-    with closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA journal_mode").fetchone() == (mode,)
-        assert db.execute("SELECT title FROM memory").fetchall() == [("somebody else's",)]
+    assert read(path, "PRAGMA journal_mode") == [(mode,)]
+    assert read(path, "SELECT title FROM memory") == [("somebody else's",)]
 
 
-# Newer, or older
+# Newer, or older: it becomes current after a backup, whole or not at all
+
+STEPS = (
+    "CREATE TABLE extra (a TEXT)",
+    "INSERT INTO extra SELECT id FROM memory",
+    "ALTER TABLE memory ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm'",
+    "UPDATE memory SET mood = 'glad'",
+    "CREATE INDEX memory_by_mood ON memory (mood)",
+)
+
+
+class Killed(BaseException):
+    """Not an Exception: nothing may catch it on the way."""
+
+
+class Steps:
+    """A later migration of several statements that can be stopped before any of them, or after the last."""
+
+    def __init__(self, stop_before: int | None = None):
+        self.stop_before = stop_before
+        self.runs = 0
+
+    def __call__(self, db: apsw.Connection):
+        self.runs += 1
+        for number, step in enumerate((*STEPS, "SELECT 1")):
+            if number == self.stop_before:
+                raise Killed
+            db.execute(step)
+
+
+def learn(monkeypatch: pytest.MonkeyPatch, *steps: Callable[[apsw.Connection], object]):
+    """From here on this program is a later one, which knows these migrations too."""
+    monkeypatch.setattr(connect, "MIGRATIONS", (*connect.MIGRATIONS, *steps))
+
+
+def read(path: Path, sql: str) -> list[tuple[Any, ...]]:
+    with closing(apsw.Connection(str(path))) as db:
+        return db.execute(sql).fetchall()
+
+
+def version(path: Path) -> int:
+    return int(read(path, "PRAGMA user_version")[0][0])
+
+
+def backups(path: Path) -> list[str]:
+    return sorted(p.name for p in (path.parent / "backups").glob("*"))
 
 
 def test_a_database_that_becomes_newer_or_older_while_it_is_open_is_not_written(path: Path):
@@ -128,6 +178,75 @@ def test_a_database_that_becomes_newer_or_older_while_it_is_open_is_not_written(
     check_refused(path, StoreTooNew)
 
 
+def test_an_older_database_is_migrated_once_after_a_backup_and_a_new_one_needs_none(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    kept = built(path)
+    old, migration, new = version(path), Steps(), tmp_path / "new.db"
+    learn(monkeypatch, migration)
+
+    for each, notes in ((path, kept), (path, kept), (new, [])):
+        check_whole(each, notes)
+
+    assert (migration.runs, backups(new)) == (5, []), "a file each, and verify three times"
+    schema = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
+    assert set(read(path, schema)) == set(read(new, schema))
+    assert version(path) == version(new) == connect.current_version() == old + 1
+    assert backups(path) == [f"memory-before-v{old + 1}.db"]
+    read(path, "DROP INDEX memory_by_mood")
+    with closing(SqliteStore(path, QUICK)) as store:
+        assert [finding.key for finding in store.verify()] == ["memory_by_mood"]
+
+    monkeypatch.undo()
+    check_whole(path.parent / "backups" / backups(path)[0], kept)
+    with pytest.raises(StoreTooNew):
+        SqliteStore(path, QUICK)
+
+
+def test_several_are_applied_in_their_order_and_what_is_derived_is_rebuilt(path: Path, monkeypatch: pytest.MonkeyPatch):
+    kept = built(path)
+    old = version(path)
+    learn(monkeypatch, Steps(), lambda db: db.execute("ALTER TABLE extra ADD COLUMN b TEXT"))
+    learn(monkeypatch, lambda db: db.execute("DELETE FROM term; DELETE FROM passage"))
+
+    check_whole(path, kept)
+    with closing(SqliteStore(path, QUICK)) as store:
+        assert store.words("Note 7").passages == store.counts().passages >= len(kept)
+    assert version(path) == old + 3
+
+
+@pytest.mark.parametrize("stop_before", range(len(STEPS) + 1))
+def test_a_migration_that_is_stopped_anywhere_leaves_the_old_version_whole(
+    path: Path, monkeypatch: pytest.MonkeyPatch, stop_before: int
+):
+    kept = built(path)
+    old = version(path)
+    learn(monkeypatch, Steps(stop_before))
+    for _ in range(2):
+        with pytest.raises(Killed):
+            SqliteStore(path, QUICK)
+
+    monkeypatch.undo()
+    assert version(path) == old
+    names = [f"memory-before-v{old + 1}-2.db", f"memory-before-v{old + 1}.db"]
+    assert backups(path) == names, "a backup came first, and none overwrites another"
+    check_whole(path, kept)
+
+
+def test_without_a_backup_there_is_no_migration(path: Path, monkeypatch: pytest.MonkeyPatch):
+    built(path)
+    migration, before = Steps(), contents(path.parent)
+    learn(monkeypatch, migration)
+
+    def full(*_: object):
+        raise StoreFull("No space left for the backup.")
+
+    monkeypatch.setattr(connect, "copy_to", full)
+    with pytest.raises(StoreFull):
+        SqliteStore(path, QUICK)
+    assert (migration.runs, contents(path.parent)) == (0, before)
+
+
 # Not a file
 
 
@@ -137,9 +256,7 @@ def test_a_link_is_not_followed(path: Path, tmp_path: Path, target: str):
     (tmp_path / "notes.txt").write_text("dear diary\n" * 100)
     before = contents(tmp_path)
     path.symlink_to(tmp_path / target)
-
     check_refused(path, StoreForeign)
-
     path.unlink()
     assert contents(tmp_path) == before
 
@@ -170,7 +287,7 @@ def test_any_name_of_a_file_will_do(tmp_path: Path, name: str):
     assert [p.name for p in tmp_path.glob("*.db")] == [name]
 
 
-# Read-only
+# Read-only, private
 
 
 def test_a_reader_reads_and_does_not_write(path: Path):
@@ -183,9 +300,6 @@ def test_a_reader_reads_and_does_not_write(path: Path):
             write(store)
         assert store.verify() == [], "looking for damage writes nothing"
     assert contents(path.parent) == before
-
-
-# Private
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are not bits here")
@@ -205,7 +319,7 @@ def test_every_file_is_private_whatever_the_umask(path: Path):
     assert path.stat().st_mode & 0o777 == 0o600, "a file that others could read is made private"
 
 
-# Held by another
+# Held by another, or by many
 
 
 @pytest.mark.parametrize("lock", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
@@ -220,17 +334,60 @@ def test_a_database_held_by_another_is_busy_after_the_wait_and_nothing_is_lost(p
         with closing(SqliteStore(path, QUICK)) as second:
             for reader in (store, second):
                 assert [m for m, _ in reader.each()] == kept, "readers do not wait for writers"
-
         other.execute("ROLLBACK")
         write(store)
         assert store.verify() == []
+
+
+def together(count: int, work: Callable[[int, Store], object], path: Path) -> None:
+    def run(number: int) -> None:
+        with closing(SqliteStore(path, UNSYNCED)) as store:
+            work(number, store)
+
+    with ThreadPoolExecutor(count) as pool:
+        for done in [pool.submit(run, number) for number in range(count)]:
+            done.result()
+
+
+def titles(path: Path) -> list[str]:
+    with closing(SqliteStore(path, UNSYNCED)) as store:
+        assert store.verify() == []
+        return sorted(memory.title for memory, _ in store.each())
+
+
+def test_sixteen_threads_open_a_new_store_and_write_to_it_at_once(path: Path):
+    together(16, lambda thread, store: [do(store, Create(note(f"Note {thread:02} {i}"))) for i in range(6)], path)
+    assert titles(path) == [f"Note {thread:02} {i}" for thread in range(16) for i in range(6)]
+
+
+def test_readers_checks_and_backups_go_on_while_others_write(path: Path, tmp_path: Path):
+    SqliteStore(path, UNSYNCED).close()
+    findings: list[object] = []
+
+    def work(number: int, store: Store) -> None:
+        for i in range(12):
+            if number < 3:
+                do(store, Create(note(f"Note {number} {i}", body="words " * 30)))
+            elif number == 3:
+                findings.extend(store.verify())
+            elif number == 4:
+                store.backup(tmp_path / "copies" / f"{i}.db")
+            else:
+                search(store, Query(text="words"))
+                list(store.each())
+
+    together(6, work, path)
+
+    assert (findings, len(titles(path))) == ([], 36)
+    for copy in (tmp_path / "copies").glob("*.db"):
+        titles(copy)
 
 
 # Where WAL cannot be used
 
 
 def test_a_network_mount_gets_no_log_and_its_killed_writer_is_rolled_back(path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("recollect.store.connect.on_network_mount", lambda _path: True)
+    monkeypatch.setattr(connect, "on_network_mount", lambda _path: True)
     kept = built(path, 5)
     assert path.read_bytes()[18:20] == b"\x01\x01", "the header says: no WAL"
     killed = """
@@ -242,7 +399,4 @@ os._exit(0)
 """
     finished(start(killed, str(path)))
     assert path.with_name("memory.db-journal").exists()
-
-    with closing(SqliteStore(path, QUICK)) as store:
-        assert [m for m, _ in store.each()] == kept
-        assert store.verify() == []
+    check_whole(path, kept)
