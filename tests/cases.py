@@ -1,7 +1,5 @@
 """Families of cases, kept as tables in <room>/data/*.toml: one file per module, one list per test."""
 
-from __future__ import annotations
-
 import tomllib
 from functools import cache
 from pathlib import Path

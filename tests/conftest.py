@@ -3,8 +3,6 @@
 The network guard watches this process. Programs that a test starts inherit the private home, not the guard.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import os
 import socket

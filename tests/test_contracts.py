@@ -1,17 +1,21 @@
 """The contracts in pyproject.toml can fail, cover every room, and match what is declared and documented."""
 
-from __future__ import annotations
-
 import ast
+import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 from typing import TypeGuard
 
+import hypothesis
 import pytest
+
+from tests import conftest
+from tools.ratchet import measure
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "recollect"
@@ -111,17 +115,10 @@ def test_every_breach_of_a_contract_is_found(tmp_path: Path):
 
 
 BANNED = [
-    "import time\ntime.time()",
-    "from time import time_ns",
-    "from datetime import datetime\ndatetime.now()",
-    "import datetime\ndatetime.date.today()",
-    "import os\nos.environ",
-    "from os import getenv",
-    "import uuid",
-    "import random",
-    "import secrets",
-    "import pickle",
-]
+    "import time\ntime.time()", "from time import time_ns", "from datetime import datetime\ndatetime.now()",
+    "import datetime\ndatetime.date.today()", "import os\nos.environ", "from os import getenv", "import uuid",
+    "import random", "import secrets", "import pickle",
+]  # fmt: skip
 PERMITTED = ["base/clock.py", "base/ids.py", "base/paths.py", "base/settings.py"]
 
 
@@ -163,3 +160,67 @@ def test_the_check_tests_the_versions_that_users_run():
 def test_the_locks_name_no_index_and_no_path():
     for lock in ("requirements.txt", "requirements-dev.txt"):
         assert not re.search(r"://|index|find-links|file:|/(home|root|opt|Users)/", (ROOT / lock).read_text("utf-8"))
+
+
+# The ratchet sees what it is there to see.
+
+
+def figures(folder: Path, **files: str) -> dict[str, int]:
+    for name, text in files.items():
+        path = folder / "recollect" / (name.replace("__", "/") + ".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    (folder / "tests").mkdir()
+    return {name: figure for name, (figure, _) in measure(folder / "recollect", folder / "tests").items()}
+
+
+def test_lines_and_long_files_are_counted(tmp_path: Path):
+    found = figures(tmp_path, a__long="x = 1\n" * 400, a__short="x = 1\n" * 399)
+    assert (found["source_lines"], found["files_of_400_lines_or_more"]) == (799, 1)
+
+
+def test_a_folder_of_31_files_is_one_too_many(tmp_path: Path):
+    found = figures(tmp_path, **{f"a__f{n}": "" for n in range(31)}, **{f"b__g{n}": "" for n in range(30)})
+    assert found["folders_of_more_than_30_files"] == 1
+
+
+def test_a_file_name_that_two_rooms_use_is_counted(tmp_path: Path):
+    assert figures(tmp_path, a__same="", b__same="", b__other="")["file_names_in_two_rooms"] == 1
+
+
+def test_a_cycle_behind_a_lazy_import_is_found_and_one_of_types_alone_is_none(tmp_path: Path):
+    lazy = "def f():\n    from recollect.a import one\n"
+    typed = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from recollect.a import three\n"
+    found = figures(
+        tmp_path, a__one="import recollect.a.two\n", a__two=lazy, a__three="from recollect.a import four\n",
+        a__four=typed,
+    )  # fmt: skip
+    assert found["modules_in_import_cycles"] == 2
+
+
+# The guards of conftest.py hold: checks that are known to fail when they should.
+
+
+def test_every_test_has_a_home_and_an_empty_folder_of_its_own_and_nothing_of_the_callers(tmp_path: Path):
+    assert Path.home() == tmp_path / "home"
+    assert os.environ["RECOLLECT_HOME"] == str(tmp_path / "home" / ".recollect")
+    here = Path.cwd()
+    assert [*Path.home().iterdir(), *here.iterdir()] == []
+    assert not [folder for folder in (here, *here.parents) if (folder / ".git").exists()]
+    assert [name for name in os.environ if name.startswith(("MEMORY_", "GIT_"))] == []
+
+
+def test_what_is_checked_is_the_same_each_run_and_only_exploring_draws_anew():
+    checked, exploring = (hypothesis.settings.get_profile(name) for name in ("recollect", "recollect-explore"))
+    assert (checked.derandomize, exploring.derandomize) == (True, False)
+    assert checked.deadline is exploring.deadline is None
+
+
+def test_the_world_is_neither_reached_nor_looked_up_and_loopback_is():
+    with socket.socket() as outward, pytest.raises(RuntimeError, match="loopback only"):
+        outward.connect(("192.0.2.1", 80))  # an address set apart for documentation
+    with pytest.raises(RuntimeError, match="loopback only"):
+        socket.getaddrinfo("example.org", 80)
+    conftest._reached.clear()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        socket.create_connection(server.getsockname()).close()

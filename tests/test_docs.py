@@ -1,7 +1,5 @@
 """What is documented is what there is: pages made from the tables, and commands that exist."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator
@@ -38,11 +36,8 @@ def commands_in(markdown: str) -> Iterator[str]:
                 yield found[1]
 
 
-def test_the_page_of_operations_is_made_from_the_tables():
+def test_the_page_of_operations_and_the_man_page_are_made_from_the_tables():
     assert text(PAGE) == operations_page(), "run: python tools/make_docs.py > docs/operations.md"
-
-
-def test_the_man_page_is_made_from_the_tables():
     assert text(ROOT / "docs" / "recollect.1") == man_page(), "run: python tools/make_docs.py man > docs/recollect.1"
 
 
@@ -64,7 +59,6 @@ def test_every_operation_has_a_function_whose_every_parameter_is_explained(op: O
 @by_name
 def test_every_operation_is_a_command_with_help(op: Op):
     help_text = command_of(op).get_help(click.Context(command_of(op), info_name=op.name))
-
     assert (op.name, op.summary) in group_rows(op.group)
     assert op.summary.split(";")[0].split(",")[0] in " ".join(help_text.split())
     assert "--json" in help_text
@@ -91,7 +85,6 @@ def test_a_command_that_does_not_exist_is_noticed():
 
 def test_the_list_of_files_and_the_tree_are_made_from_the_files():
     architecture = text(make_tree.ARCHITECTURE)
-
     assert text(make_tree.FILES) == make_tree.files_page(), "run: python tools/make_tree.py"
     assert architecture == make_tree.with_tree(architecture), "run: python tools/make_tree.py"
 
@@ -105,7 +98,6 @@ def test_links_of_the_readme_are_whole_and_lead_to_files_of_this_repository():
     """It is read on the package index, too, where a relative link leads nowhere."""
     urls = tomllib.loads(text(ROOT / "pyproject.toml"))["project"]["urls"]
     links = re.findall(r"\]\(([^)]+)\)", text(README) + text(ROOT / "docs" / "HOWTO.md"))
-
     assert links
     for link in links:
         home, _, path = link.partition("/blob/main/")

@@ -1,7 +1,5 @@
 """Every family of errors: its exit code, its words on standard error, and the same as JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,29 +13,9 @@ from recollect.cli import op_command
 from tests.cli.run import CODES, Ran, pinned, run
 from tests.naughty import NAUGHTY
 
-NO_ID = "thread_20200101_000000_000000"
-
 
 def store() -> Path:
     return next((Path.home() / ".recollect" / "projects").glob("*/memory.db"))
-
-
-@pytest.mark.parametrize(
-    ("code", "name", "args"),
-    [
-        (2, "BadInput", ("pin", "  ")),
-        (3, "UnknownId", ("show", NO_ID)),
-        (9, "StoreReadOnly", ("export", "no/such/x")),
-    ],
-)
-def test_an_error_has_its_exit_code_and_says_what_to_do(code: int, name: str, args: tuple[str, ...]):
-    as_text, as_json = run(*args), run(*args, "--json")
-    assert (as_text.code, as_text.out, as_json.code, as_json.out) == (code, "", code, "")
-    first, hint = as_text.err.splitlines()
-    assert (first[:11], hint[:2]) == ("recollect: ", "  ")
-    assert (as_json.error["type"], as_json.error["exit_code"]) == (name, code)
-    assert as_json.error["message"]
-    assert as_json.error["hint"]
 
 
 def tree(top: type[RecollectError] = RecollectError) -> Iterator[type[RecollectError]]:

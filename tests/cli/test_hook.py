@@ -1,7 +1,5 @@
 """`recollect hook` shows what an agent would get, `recollect logs` what was decided on the way."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -38,10 +36,8 @@ def ruled() -> None:
 def test_what_was_printed_counts_as_shown_unless_one_only_looks():
     ruled()
     resumed = started("s-1") | {"source": "resume"}
-
     looked = run(hook, "SessionStart", "--no-record", given=started("s-1")).output
     again = run(hook, "SessionStart", given=resumed).output
-
     assert looked
     assert again
     assert run(hook, "SessionStart", given=resumed).output == ""

@@ -1,6 +1,4 @@
-""""""
-
-from __future__ import annotations
+"""What is piped or typed at the command line, what is asked of a person there, and what is gone."""
 
 import os
 import shutil
@@ -10,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from recollect.cli.op_command import read_edited
-from tests.cli.run import pinned, program, run
-from tests.cli.terminal import at_terminal, needs_pty
+from recollect.app.core import App
+from recollect.model.memory import Status
+from recollect.model.plan import Create
+from recollect.model.result import Scope
+from tests.cli.run import at_terminal, needs_pty, pinned, program, run, with_keys
+from tests.values import act, plan, rule
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links, shells and pipes are another matter there")
 
@@ -58,9 +59,7 @@ def test_a_folder_that_is_gone_is_named():
     gone.mkdir()
     os.chdir(gone)
     shutil.rmtree(gone)
-
     ran = run("threads")
-
     assert ran.code == 3
     assert "The current folder no longer exists." in ran.err
     assert run("--help").code == 0
@@ -83,9 +82,6 @@ def test_any_locale_can_print_any_text():
     id = pinned("日本 é 🎉")
     done = program("show", id, env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"})
     assert "日本 é 🎉" in done.stdout.decode("utf-8")
-
-
-#
 
 
 def editor(script: str) -> dict[str, str]:
@@ -142,14 +138,71 @@ def test_an_edit_that_cannot_be_taken_changes_nothing(script: str, said: str):
     assert shown(id)[:2] == ("x", "words")
 
 
-@pytest.mark.parametrize("written", ["Title: x\n", "Title: x\nbody\n", "Title: x\nTopics: y\nbody\n", "Name: x\n\n"])
-def test_a_text_without_its_head_is_refused(written: str):
-    assert read_edited(written) is None
-    read = {"title": "x: y", "topics": "a, b", "body": "Title: z\n"}
-    assert read_edited("Title: x: y\nTopics: a, b\n\nTitle: z\n\n") == read
-
-
 def test_without_a_terminal_options_are_asked_for():
     ran = run("edit", pinned("words"))
     assert ran.code == 2
     assert "--body" in ran.err
+
+
+# What waits is gone through with one key each.
+
+
+@pytest.fixture
+def waiting() -> list[str]:
+    app = App.open(Path.cwd())
+    for text in ("Use conventional commits.", "Use snapshot tests.", "Use guard clauses."):
+        app.writer(Scope.USER).apply(plan(Create(rule(text, body=text, status=Status.CANDIDATE))), act())
+    app.close()
+    return [card["body"] for card in run("inbox", "--json").json]
+
+
+def in_force() -> set[str]:
+    return {card["body"] for card in run("rule", "list", "--json").json}
+
+
+@needs_pty
+def test_one_key_decides_and_others_do_nothing(waiting: list[str]):
+    code, shown = with_keys("inbox", keys=[b"x", b"a", b"r", b"s"])
+    assert (code, in_force()) == (0, {waiting[0]})
+    assert [card["body"] for card in run("inbox", "--json").json] == waiting[2:]
+    assert "2 decided, 1 left." in shown
+
+
+@needs_pty
+def test_a_rule_is_put_in_other_words(waiting: list[str]):
+    with_keys("inbox", keys=[b"e", b"Write commits as Conventional Commits.\n", b"q"])
+    assert in_force() == {"Write commits as Conventional Commits."}
+
+
+def test_without_a_terminal_it_is_a_list(waiting: list[str]):
+    assert run("inbox").out == run("inbox", "list").out
+    assert all(words in run("inbox").out for words in waiting)
+
+
+# `install` at a terminal asks which of the agents found here shall call us.
+
+
+@pytest.fixture
+def agents_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Codex and Gemini CLI were used here; no program of the machine's is found."""
+    monkeypatch.setenv("PATH", f"/usr/bin{os.pathsep}/bin")
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name in (".codex", ".gemini"):
+        (Path.home() / name).mkdir()
+
+
+def calls_us(name: str) -> bool:
+    path = Path.home() / name
+    return path.exists() and "/bin/hook" in path.read_text()
+
+
+@needs_pty
+@pytest.mark.usefixtures("agents_here")
+@pytest.mark.parametrize(("keys", "ends"), [([b"n\n", b"y\n"], 0), ([b"n\n", b"n\n"], 130)])
+def test_only_those_that_a_person_chooses_are_installed(keys: list[bytes], ends: int):
+    code, shown = with_keys("install", keys=keys)
+    assert (code, "Codex was found" in shown) == (ends, True), shown
+    called = [calls_us(name) for name in (".codex/hooks.json", ".gemini/settings.json", ".claude/settings.json")]
+    assert called == [False, ends == 0, False]
+    assert (Path.home() / ".recollect" / "bin").exists() is (ends == 0)

@@ -1,8 +1,6 @@
 """Model folders made by code: a small BERT of random numbers as sentence-transformers would save it, and what it
 should give, computed slowly and plainly in float64."""
 
-from __future__ import annotations
-
 import json
 import math
 import shutil
@@ -81,16 +79,9 @@ def _as(value: Array, kind: str) -> bytes:
 
 
 def save(
-    folder: Path,
-    *,
-    pooling: str = "mean_tokens",
-    prompts: dict[str, str] | None = None,
-    seed: int = 5,
-    dim: int = DIM,
-    kind: str = "F32",
-    prefix: str = "",
-    **config: Any,
-) -> Path:
+    folder: Path, *, pooling: str = "mean_tokens", prompts: dict[str, str] | None = None, seed: int = 5, dim: int = DIM,
+    kind: str = "F32", prefix: str = "", **config: Any,
+) -> Path:  # fmt: skip
     (folder / "1_Pooling").mkdir(parents=True, exist_ok=True)
     put(folder / "config.json", CONFIG | {"hidden_size": dim} | config)
     put(folder / "modules.json", MODULES)

@@ -1,7 +1,5 @@
 """An embedding server on loopback that answers as it is told to: well, late, wrongly, or a byte at a time."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """A model's folder on disk gives the vectors its makers meant, and one that cannot be used is refused with a reason."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -38,22 +36,15 @@ def check_like(found: Any, wanted: Any, least: float = 0.99999) -> None:
 @pytest.mark.parametrize(
     ("saved", "least"),
     [
-        ({}, 0.99999),
-        ({"pooling": "cls_token"}, 0.99999),
-        ({"dim": 12}, 0.99999),
-        ({"dim": 768}, 0.99999),
-        ({"kind": "F16"}, 0.9999),
-        ({"kind": "BF16"}, 0.999),
-        ({"prefix": "bert."}, 0.99999),
+        ({}, 0.99999), ({"pooling": "cls_token"}, 0.99999), ({"dim": 12}, 0.99999), ({"dim": 768}, 0.99999),
+        ({"kind": "F16"}, 0.9999), ({"kind": "BF16"}, 0.999), ({"prefix": "bert."}, 0.99999),
         ({"prefix": "0.auto_model."}, 0.99999),
     ],
-)
+)  # fmt: skip
 def test_vectors_are_those_of_the_book(tmp_path: Path, saved: dict[str, Any], least: float):
     embedder = load(str(folders.save(tmp_path / "tiny", **saved)))
     dim = saved.get("dim", folders.DIM)
-
     wanted = folders.expected(folders.tensors(dim=dim), TOKENS, saved.get("pooling", "mean_tokens"))
-
     assert embedder.dim == dim
     check_like(embedder.embed_one(SAID), wanted, least)
     check_like(embedder.embed_one(SAID, 64), wanted, least)
@@ -74,9 +65,7 @@ def test_what_the_model_wants_before_a_text_is_put_there(tmp_path: Path):
 def test_a_long_text_is_cut_where_the_model_s_positions_end(tmp_path: Path):
     embedder = load(str(folders.save(tmp_path / "short")))
     a = folders.WORDS.index("a")
-
     found = embedder.embed_one("a " * 5_000)
-
     check_like(found, folders.expected(folders.tensors(), [TOKENS[0], *[a] * (folders.PLACES - 2), TOKENS[-1]]))
     ends = [embedder.embed_one("a " * 500 + end, 16) for end in ("water", "staging")]
     assert float(ends[0] @ ends[1]) < 0.9999
@@ -89,7 +78,6 @@ def test_the_id_is_the_folder_s_name_and_a_hash_of_all_that_is_read():
     for number, change in enumerate(changes):
         folders.save(Path.home() / str(number) / "my model", **change)
     first, same, *others = [load(f"~/{number}/my model").id for number in range(len(changes))]
-
     assert first.startswith("my-model:")
     assert first == same
     assert len({first, *others}) == 5
@@ -111,9 +99,7 @@ class Crowding:
 
 def test_a_model_that_crowds_all_texts_together_is_spread(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("recollect.embed.embedder.CROWDED_ABOVE", CROWDED_ABOVE)
-
     spread = Embedder("crowding:1", Crowding())
-
     assert spread.id == "crowding:1:even"
     assert abs(mean_similarity(spread.embed(["one", "another", "a third", "the fourth", "number five"]))) < 0.2
     assert float(spread.embed_one("one") @ spread.embed(["one"])[0]) == pytest.approx(1, abs=1e-4)
@@ -178,10 +164,8 @@ def test_a_folder_that_cannot_be_used_is_refused_with_the_reason(tmp_path: Path,
     (path / name).unlink()
     if content is not None:
         (path / name).write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
-
     with pytest.raises(ModelUnfit, match=said) as raised:
         load(str(path))
-
     assert "shipped" in raised.value.hint
 
 
@@ -205,7 +189,6 @@ def test_what_is_not_a_folder_of_plain_files_is_refused(tmp_path: Path, said: st
     embedder = load(str(path))
     before = embedder.embed_one(SAID)
     SPOILS[said](path)
-
     with pytest.raises(ModelUnfit, match=said):
         load(str(path))
     assert np.array_equal(embedder.embed_one(SAID), before), "what was loaded still serves"
@@ -213,6 +196,5 @@ def test_what_is_not_a_folder_of_plain_files_is_refused(tmp_path: Path, said: st
 
 def test_the_shipped_file_says_what_becomes_of_letters_for_every_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folders.shipped_without_weights(tmp_path / "shipped", monkeypatch)
-
     with pytest.raises(ModelError, match="not there"):
         load(str(folders.save(tmp_path / "tiny")))

@@ -1,7 +1,5 @@
 """A server on loopback makes the vectors; one that is down, late or talks nonsense is left alone and never believed."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -49,10 +47,8 @@ def test_vectors_come_from_the_server_at_length_one_and_in_order(server: Server)
 
 def test_a_question_is_asked_alone_and_a_long_one_by_its_ends(server: Server):
     embedder = load(server.url)
-
     embedder.embed_one("how do we deploy")
     embedder.embed_one("first words " + "x " * 9_000 + " last words", 64)
-
     assert server.asked[-2]["input"] == ["how do we deploy"]
     [asked] = server.asked[-1]["input"]
     assert (asked[:11], asked[-10:]) == ("first words", "last words")
@@ -62,7 +58,6 @@ def test_a_question_is_asked_alone_and_a_long_one_by_its_ends(server: Server):
 @pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/", "/v1/embeddings"])
 def test_an_address_may_be_written_in_each_usual_way(server: Server, path: str):
     first, other = (load(f"http://localhost:{server.port}{path}#{name}").id for name in ("m", "n"))
-
     assert server.paths[-1] == "/v1/embeddings"
     assert first.startswith("m@endpoint:")
     assert first != other
@@ -94,7 +89,6 @@ def test_a_key_is_shown_to_the_server_and_to_nobody_else(server: Server, tmp_pat
 def test_a_key_that_is_none_or_open_to_others_is_refused(tmp_path: Path, content: bytes, mode: int, said: str):
     (tmp_path / "key").write_bytes(content)
     (tmp_path / "key").chmod(mode)
-
     with pytest.raises(BadInput, match=said):
         load("http://127.0.0.1:9/v1#m", tmp_path / "key")
 
@@ -136,7 +130,6 @@ ANSWERS: list[tuple[Any, str]] = [
 def test_an_answer_that_is_not_what_was_asked_for_is_never_used(server: Server, answer: Any, said: str):
     embedder = load(server.url)
     server.answer = answer
-
     with pytest.raises(EndpointFailed, match=said):
         embedder.embed(["one", "another"])
 
@@ -171,7 +164,6 @@ def test_one_that_does_not_answer_in_time_is_not_waited_for(
     monkeypatch.setattr(vector_server, "HURRIED_S", 0.3)
     monkeypatch.setattr(vector_server, "QUESTION_S", 0.3)
     server.waits_s, server.drips_s = waits_s, drips_s
-
     with pytest.raises(EndpointFailed, match="did not answer in time"):
         embedder.embed_one("one", most_tokens)
 
@@ -198,7 +190,6 @@ def test_one_that_is_only_too_slow_for_a_hook_still_serves_the_rest(server: Serv
     embedder = load(server.url)
     monkeypatch.setattr(vector_server, "HURRIED_S", 0.05)
     server.waits_s = 0.2
-
     with pytest.raises(EndpointFailed, match="in time"):
         embedder.embed_one("one", 64)
     assert embedder.embed(["one", "another"]).shape == (2, DIM)

@@ -1,7 +1,5 @@
 """Texts in many scripts and shapes: what the golden files are made from, and what the tests ask."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -39,11 +39,6 @@ memories: st.SearchStrategy[Memory] = st.one_of(
 )
 messages = st.builds(Message, id=texts, thread_id=texts, at=moments, source=texts, content=texts)
 bridges = st.builds(
-    Bridge,
-    source=texts,
-    target=texts,
-    type=st.sampled_from(BridgeType),
-    weight=figures,
-    created_at=moments,
+    Bridge, source=texts, target=texts, type=st.sampled_from(BridgeType), weight=figures, created_at=moments,
     origin=texts,
-)
+)  # fmt: skip

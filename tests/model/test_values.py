@@ -1,25 +1,30 @@
 """Plans, ledger marks, lessons, turn records and results: what each value promises."""
 
 import json
+import math
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.base.moment import Moment
 from recollect.base.text import one_line
-from recollect.model.codec import decode_memory, encode
-from recollect.model.command import How, Lesson
-from recollect.model.memory import BridgeType, Lane, Memory
+from recollect.model.codec import USAGE, canonical, content_hash, decode, decode_memory, encode
+from recollect.model.command import How, Lesson, command_of, undressed_end
+from recollect.model.memory import Bridge, BridgeType, Lane, Memory, Message
 from recollect.model.passage import Record, Role, parts, read_record
 from recollect.model.plan import VERBS, Change, Plan, Update, change_json, change_of, inverse
 from recollect.model.result import Result
 from recollect.model.session import is_entered, ledger_mark, memory_of, turn_mark
+from recollect.model.small_talk import is_small_talk, names_nothing
 from tests.model import strategies
 from tests.render.results import DARK, DONE, EVERY_CHANGE, RESULTS, shown
-from tests.values import bridge, renamed, thread
+from tests.values import bridge, messages, note, renamed, rule, thread
 
-THREAD, TURN = "thread_20260201_083000_0000a1", "message_20260201_083000_0000000abc12"
-MARK = ledger_mark(THREAD, TURN, 40)
+THREAD_ID, TURN = "thread_20260201_083000_0000a1", "message_20260201_083000_0000000abc12"
+MARK = ledger_mark(THREAD_ID, TURN, 40)
 
 
 # Plans
@@ -59,17 +64,17 @@ def test_one_bridge_of_a_type_joins_two_memories_and_a_summary_has_the_lowest_la
 # The ledger
 
 
-@pytest.mark.parametrize("entered", [MARK, turn_mark(THREAD, TURN), THREAD])
+@pytest.mark.parametrize("entered", [MARK, turn_mark(THREAD_ID, TURN), THREAD_ID])
 def test_a_passage_is_known_by_itself_its_turn_or_its_memory(entered: str):
     assert is_entered({entered}, MARK)
-    assert memory_of(entered) == THREAD
+    assert memory_of(entered) == THREAD_ID
 
 
-@pytest.mark.parametrize("entered", [ledger_mark(THREAD, TURN, 0), turn_mark(THREAD), ledger_mark(THREAD)])
+@pytest.mark.parametrize("entered", [ledger_mark(THREAD_ID, TURN, 0), turn_mark(THREAD_ID), ledger_mark(THREAD_ID)])
 def test_other_passages_of_the_thread_are_not_nor_is_all_of_it(entered: str):
     assert not is_entered({entered}, MARK)
-    assert not is_entered({entered}, THREAD)
-    assert is_entered({THREAD}, THREAD)
+    assert not is_entered({entered}, THREAD_ID)
+    assert is_entered({THREAD_ID}, THREAD_ID)
 
 
 # Lessons and records
@@ -119,3 +124,175 @@ def test_a_memory_in_json_can_be_read_back_and_a_write_names_its_change_and_ids(
     value = encode(DONE)
     assert (value["change"], value["dry_run"], value["notes"]) == ("change_1", False, ["Kept out: bearer."])
     assert value["ids"] == list(EVERY_CHANGE.touched())
+
+
+# What a command does, told apart from how it is dressed.
+
+
+@pytest.mark.parametrize(
+    ("text", "family", "verb", "words", "dress"),
+    [
+        ("npm test", "js", "test", (), ()),
+        ("pnpm run test", "js", "test", (), ()),
+        ("npm run build -- --watch", "js", "build", ("--", "--watch"), ()),
+        ("PYTHONPATH=src pytest -q tests", "pytest", "", ("-q", "tests"), ("PYTHONPATH=src",)),
+        ("uv run pytest", "pytest", "", (), ("uv run",)),
+        ("python -m pytest", "pytest", "", (), ("python -m",)),
+        ("cd web && npm ci", "js", "ci", (), ("cd web",)),
+        ("docker-compose up -d", "docker", "compose up", ("-d",), ()),
+        ("docker compose up -d db", "docker", "compose up", ("-d", "db"), ()),
+        ("docker compose exec api pytest", "pytest", "", (), ("docker compose exec api",)),
+        ("kubectl --context staging get pods", "kubectl", "get", ("--context", "staging", "pods"), ()),
+        ("cargo +stable build", "cargo", "build", ("+stable",), ()),
+        ("./gradlew test", "gradle", "test", (), ()),
+        (".venv/bin/pip install -e .", "pip", "install", ("-e", "."), (".venv/bin",)),
+        ("python3 manage.py migrate", "python", "manage.py migrate", (), ()),
+        ("git -C api push", "git", "push", ("-C", "api"), ()),
+    ],
+)
+def test_a_command_is_read(text: str, family: str, verb: str, words: tuple[str, ...], dress: tuple[str, ...]):
+    command = command_of(text)
+    assert command is not None
+    assert (command.family, command.verb, command.words, command.dress) == (family, verb, words, dress)
+
+
+@pytest.mark.parametrize(
+    "end", ["", " 2>&1 | tail -20", " || true", "; echo done", " > out.txt", " 2>&1 | grep -i fail || true"]
+)
+def test_what_only_hides_the_end_is_taken_off(end: str):
+    assert undressed_end(f"npm test{end}") == "npm test"
+
+
+@pytest.mark.parametrize("text", ["", "   ", "$(foo)", "(((", "&&"])
+def test_where_there_is_no_program_there_is_no_command(text: str):
+    assert command_of(text) is None
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_read(text: str):
+    command = command_of(text)
+    assert command is None or command.family
+
+
+# Prompts that name nothing to look for are told from those that do, in each language that is supported.
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "", "?", "👍", "2", "hi", "Hello there!", "yes", "ok go on", "Thanks a lot :)", "commit this",
+        "commit and push",
+        "looks good, continue", "try again", "yeah, do it", "/compact", "/review", "[Image #1]", "option 3",
+        "fix it", "danke, mach weiter", "passt so", "guten Morgen", "sí, por favor", "dale, sigue", "muchas gracias",
+        "oui, vas-y", "s'il te plaît continue", "merci", "sim, pode continuar", "bom dia", "obrigado",
+        "да, давай дальше", "спасибо", "хорошо, продолжай", "好的，请继续", "谢谢", "はい、お願いします", "了解です",
+        "được rồi, tiếp tục đi", "cảm ơn bạn",
+    ],
+)  # fmt: skip
+def test_greetings_thanks_and_nods_are_small_talk(prompt: str):
+    assert is_small_talk(prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "install lodash", "why does the nightly build fail?", "push it to staging", "yes, but keep the old parser",
+        "/fix the login redirect loop", "/etc/hosts is wrong", "3000", "look at #1234", "run the migrations again",
+        "und jetzt die Tests", "arregla el buscador", "corrige la recherche", "conserta a busca", "почини поиск",
+        "修复搜索", "検索を直して", "sửa tìm kiếm giúp tôi", "ok " * 300,
+    ],
+)  # fmt: skip
+def test_whatever_names_a_matter_is_not(prompt: str):
+    assert not is_small_talk(prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt", ["commit this and update the changelog", "push it to a branch, and create a PR", "fix the failing tests"]
+)
+def test_a_chore_of_every_project_names_nothing(prompt: str):
+    assert names_nothing(prompt)
+
+
+@pytest.mark.parametrize("prompt", ["which branch is merged last?", "fix the failing tests in the importer"])
+def test_a_question_or_a_matter_is_no_chore(prompt: str):
+    assert not names_nothing(prompt)
+
+
+# Every value as JSON and back, and what is refused.
+
+
+[MESSAGE], BRIDGE, THREAD = messages(thread("release"), "hello"), bridge(thread("a"), thread("b")), thread("release")
+
+
+@given(strategies.memories)
+def test_a_memory_comes_back_from_json_as_it_went(memory: Memory):
+    data = encode(memory)
+    assert decode_memory(json.loads(json.dumps(data))) == memory
+    assert canonical(data) == canonical(dict(reversed(data.items())))
+    assert decode_memory(data | {"weight": 1}).weight == 1.0, "a whole number is a figure, too"
+
+
+@given(strategies.messages | strategies.bridges)
+def test_a_message_and_a_bridge_come_back_from_json_as_they_went(value: Message | Bridge):
+    assert decode(type(value), json.loads(json.dumps(encode(value)))) == value
+
+
+WRONGS: list[tuple[str, list[Any]]] = [
+    ("kind", ["threads", 1, None, []]), ("id", [7]), ("title", [None, ["a"]]), ("body", [{"a": 1}, True]),
+    ("topics", ["a,b", [1], {"a": 1}, None]), ("tags", [[None]]), ("status", ["asleep", 1]), ("lane", ["root", None]),
+    ("weight", [math.nan, math.inf, -math.inf, "1", True, None, 10**400]), ("boost", [False, [0.1]]),
+    ("pinned", [1, "true", None]), ("seen", [True, 1.0, -1, "1", 2**53]), ("frequency", [math.nan]),
+    ("ratings", [{}, [1], ["useful"], [{}], [{"useful": 1, "timestamp": "2026-02-01T00:00:00Z", "reason": None}],
+                 [{"useful": True, "timestamp": "soon", "reason": None}]]),
+    ("anchors", [[{"hash": "a"}], [{"path": 1, "hash": ""}], [[]]]), ("superseded_by", [0, False]), ("group", [None]),
+    ("origin", [1]), ("reinforced_at", [[]]), ("last_active_at", [1.5]), ("drift", ["a"]),
+    ("created_at", [0, "", "yesterday", "2026-13-01T00:00:00Z", None, "9999-12-31T23:59:59-12:00",
+                    "0001-01-01T00:00:00+12:00"]),
+]  # fmt: skip
+OTHER_WRONGS: list[tuple[Any, str, list[Any]]] = [
+    (MESSAGE, "at", [5]), (MESSAGE, "content", [None]), (MESSAGE, "thread_id", [True]), (MESSAGE, "source", [[]]),
+    (MESSAGE, "id", [1]), (BRIDGE, "type", ["LIKES"]), (BRIDGE, "weight", [True, math.nan]),
+    (BRIDGE, "source", [None]), (BRIDGE, "more", [1]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("built", "field", "values"), [*((THREAD, *one) for one in WRONGS), *OTHER_WRONGS])
+def test_a_wrong_value_is_refused_by_the_name_of_its_field(built: Any, field: str, values: list[Any]):
+    kind = Memory if built is THREAD else type(built)
+    for value in values:
+        with pytest.raises(ValueError, match=f"^{field}: "):
+            decode(kind, encode(built) | {field: value})
+
+
+@pytest.mark.parametrize("field", ["id", "title", "body", "created_at", "kind"])
+def test_a_missing_field_is_named(field: str):
+    data = encode(THREAD)
+    del data[field]
+    with pytest.raises(ValueError, match=f"^{field}: missing$"):
+        decode_memory(data)
+
+
+@pytest.mark.parametrize(
+    ("memory", "foreign"),
+    [(thread("a"), "rule_type"), (rule("a"), "drift"), (note("a"), "drift"), (thread("a"), "hash"), (rule("a"), "")],
+)
+def test_a_field_of_another_kind_is_refused_by_name(memory: Memory, foreign: str):
+    with pytest.raises(ValueError, match=f"^{foreign}: no such field of a {memory.kind}$"):
+        decode_memory(encode(memory) | {foreign: []})
+
+
+def test_what_may_be_left_out_has_a_default():
+    born = "2026-02-01T08:30:00Z"
+    read = decode_memory({"kind": "rule", "id": "rule_1", "title": "t", "body": "b", "created_at": born})
+    assert read.reinforced_at == read.last_active_at == read.created_at == Moment.parse(born)
+    assert (read.weight, read.topics, read.pinned) == (1.0, (), False)
+
+
+@given(strategies.memories)
+def test_use_does_not_change_the_content_and_other_words_do(memory: Memory):
+    used = replace(memory, frequency=1, last_session=2, activations=3, weight=0.5)
+    assert content_hash(used) == content_hash(memory)
+    for field in ("title", "body", "id", "origin", "group"):
+        other: dict[str, Any] = {field: getattr(memory, field) + "."}
+        assert content_hash(replace(memory, **other)) != content_hash(memory)
+    assert set(encode(memory)) >= USAGE

@@ -1,7 +1,5 @@
 """Made-up secrets for tests, one of every template, drawn when the tests run; and tables of texts."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

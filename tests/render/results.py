@@ -1,7 +1,5 @@
 """One result of every kind, small."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from recollect.model import result as r
@@ -16,53 +14,31 @@ TABS = rule("Use tabs")
 OTHER = thread("Light mode")
 COUNTS = r.Counts((("thread", "active", 2),), {}, 1, 2, 3, 4, 5, 4_096)
 EVERY_CHANGE = plan(
-    Create(DARK),
-    Remove(OTHER),
-    Update.between(DARK, renamed(DARK, "Dimmed")),
-    Move(("message_1", "message_2"), DARK.id, OTHER.id),
-    Say(DARK.id, messages(DARK, "More.")),
-    Unsay(DARK.id, messages(DARK, "More.", "And more.")),
-    Link(bridge(DARK, OTHER)),
-    Unlink(bridge(OTHER, DARK)),
-    Alias(OTHER.id, DARK.id),
-    Unalias(OTHER.id, DARK.id),
-    FileChange.between(DARK.id, "a.md", "old", "a.md", "new"),
-)
+    Create(DARK), Remove(OTHER), Update.between(DARK, renamed(DARK, "Dimmed")),
+    Move(("message_1", "message_2"), DARK.id, OTHER.id), Say(DARK.id, messages(DARK, "More.")),
+    Unsay(DARK.id, messages(DARK, "More.", "And more.")), Link(bridge(DARK, OTHER)), Unlink(bridge(OTHER, DARK)),
+    Alias(OTHER.id, DARK.id), Unalias(OTHER.id, DARK.id), FileChange.between(DARK.id, "a.md", "old", "a.md", "new"),
+)  # fmt: skip
 DONE = r.Done("Pinned as x (weight=1.30)", EVERY_CHANGE, r.Scope.PROJECT, "change_1", False, ("Kept out: bearer.",))
 
 
 def shown(memory: Thread = DARK) -> r.Shown:
     joined = ((bridge(memory, OTHER), "Light mode"), (bridge(OTHER, memory), "Light mode"))
-    return r.Shown(
-        r.Card(memory, 0.85, r.Scope.PROJECT), OTHER.id, messages(memory, "Said apart."), joined, (OTHER.id,)
-    )
+    card = r.Card(memory, 0.85, r.Scope.PROJECT)
+    return r.Shown(card, OTHER.id, messages(memory, "Said apart."), joined, (OTHER.id,))
 
 
-FOUND = r.Found(
-    "recall_1",
-    "dark",
-    NOW,
-    (
-        r.Recollection(
-            r.Scope.PROJECT, Hit(DARK, 0.784, (("match", 0.8), ("near", 0.6)), shown=("Dark mode is on.",)), 0.85
-        ),
-    ),
-    (),
-    "words and vectors",
-    3.21,
-)
+_HIT = Hit(DARK, 0.784, (("match", 0.8), ("near", 0.6)), shown=("Dark mode is on.",))
+_FOUND = (r.Recollection(r.Scope.PROJECT, _HIT, 0.85),)
+FOUND = r.Found("recall_1", "dark", NOW, _FOUND, (), "words and vectors", 3.21)
 RECALLED = r.Recalled(FOUND, ((bridge(DARK, OTHER), "Dark mode", "Light mode"),), 3)
+_LOGGED_HIT: Json = {
+    "id": DARK.id, "title": "Dark mode", "lane": "user", "score": 0.784, "components": {"match": 0.8, "near": 0.6},
+}  # fmt: skip
 LOGGED: dict[str, Json] = {
-    "id": "recall_1",
-    "at": NOW.iso(),
-    "query": "dark",
-    "how": "words and vectors",
-    "ms": 3.21,
-    "hits": [
-        {"id": DARK.id, "title": "Dark mode", "lane": "user", "score": 0.784, "components": {"match": 0.8, "near": 0.6}}
-    ],
-    "dropped": [{"id": TABS.id, "reason": "is a rule"}],
-}
+    "id": "recall_1", "at": NOW.iso(), "query": "dark", "how": "words and vectors", "ms": 3.21,
+    "hits": [_LOGGED_HIT], "dropped": [{"id": TABS.id, "reason": "is a rule"}],
+}  # fmt: skip
 
 RESULTS: tuple[r.Result, ...] = (
     r.Cards((r.Card(DARK, 0.85, r.Scope.PROJECT),), "threads"),
@@ -83,23 +59,14 @@ RESULTS: tuple[r.Result, ...] = (
         ({"thread_id": "a", "reason": "drifted", "topics_to_split": ["x"], "command": "ai_split('a')"},),
         ({"topic": "x", "last_mentioned": "just now", "thread_count": 1, "command": "ai_recall('x')"},),
         {"active_threads": 2, "context_pressure": 0.2, "recommendation": "Healthy state, no action needed"},
-        {"merge_candidates": 30, "split_candidates": 1},
-        True,
-        ("Merged a into b.",),
-        ("A note.",),
+        {"merge_candidates": 30, "split_candidates": 1}, True, ("Merged a into b.",), ("A note.",),
     ),
     r.Compacted(
-        "normal",
-        False,
-        (
-            {"action": "merge", "threads": ["a", "b"], "similarity": 0.9},
-            {"action": "archive", "thread": "c", "reason": "age"},
-        ),
-        {"active_threads": 3, "total_weight": 2.5},
-        {"active_threads": 1, "total_weight": 0.9},
-        r.Scope.PROJECT,
-        "change_1",
-        ("A note.",),
+        "normal", False,
+        ({"action": "merge", "threads": ["a", "b"], "similarity": 0.9},
+         {"action": "archive", "thread": "c", "reason": "age"}),
+        {"active_threads": 3, "total_weight": 2.5}, {"active_threads": 1, "total_weight": 0.9}, r.Scope.PROJECT,
+        "change_1", ("A note.",),
     ),
     r.History(((r.Scope.PROJECT, r.Entry("change_1", NOW, "pin", "user", "Pinned", (DARK.id,), None, "change_2")),)),
     r.History(()),
@@ -114,4 +81,4 @@ RESULTS: tuple[r.Result, ...] = (
     r.Configured(({"name": "MEMORY_X", "value": "1", "source": "default", "reason": "Because."},), ("line 1: wrong",)),
     r.Summary("Wrote it.", {"file": "x", "lines": 3}, ("A note.",)),
     r.Tour((r.Step("Why.", "recollect pin x", DONE),)),
-)
+)  # fmt: skip

@@ -1,7 +1,5 @@
 """What an agent reads, to the letter, and never longer than it may be."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
@@ -43,56 +41,39 @@ def text(answer: Recalled, now: Moment = NOW) -> str:
 
 def test_a_recall_reads_exactly_so():
     joined = ((replace(bridge(AUTH, DEPLOY, BridgeType.EXTENDS), weight=0.65), "OAuth login", "Deploys"),)
-    answer = Recalled(
-        recalled(
-            one(AUTH, passage="Google sign-in\nfails at night."),
-            one(replace(DEPLOY, status=Status.ACTIVE, last_active_at=NOW), 0.5, strength=0.2, woken=True),
-            one(TABS, 0.2, strength=1.0),
-            one(RUNBOOK, 0.1, strength=0.05),
-        ).found,
-        joined,
-        5,
-    )
+    woken = one(replace(DEPLOY, status=Status.ACTIVE, last_active_at=NOW), 0.5, strength=0.2, woken=True)
+    signed, runbook = one(AUTH, passage="Google sign-in\nfails at night."), one(RUNBOOK, 0.1, strength=0.05)
+    answer = Recalled(recalled(signed, woken, one(TABS, 0.2, strength=1.0), runbook).found, joined, 5)
 
     assert text(answer) == (
         "# Memory Recall: sign in\n"
-        "Query executed at: 2026-02-01 08:30:00\n"
-        "\n"
-        "## Matching Threads (2 found)\n"
-        "\n"
+        "Query executed at: 2026-02-01 08:30:00\n\n"
+        "## Matching Threads (2 found)\n\n"
         "### [ACTIVE] OAuth login\n"
         "Weight: 0.85 | Topics: auth, web\n"
         "Summary: Google sign-in fails at night.\n"
         "Last active: 2 days ago\n"
         "Match score: 0.78\n"
-        f"Id: {AUTH.id}\n"
-        "\n"
+        f"Id: {AUTH.id}\n\n"
         "> Google sign-in\n"
-        "> fails at night.\n"
-        "\n"
+        "> fails at night.\n\n"
         "### [ACTIVE] Deploys\n"
         "Weight: 0.20\n"
         "Summary: About Deploys.\n"
         "Last active: just now\n"
         "Match score: 0.50\n"
         f"Id: {DEPLOY.id}\n"
-        "-> Reactivated by this recall\n"
-        "\n"
-        "## Related Bridges (1 of 5)\n"
-        "\n"
-        "- OAuth login -> Deploys (EXTENDS, weight: 0.65)\n"
-        "\n"
-        "## Matching Rules (1 found)\n"
-        "\n"
+        "-> Reactivated by this recall\n\n"
+        "## Related Bridges (1 of 5)\n\n"
+        "- OAuth login -> Deploys (EXTENDS, weight: 0.65)\n\n"
+        "## Matching Rules (1 found)\n\n"
         "### [ACTIVE] Use tabs\n"
         "Weight: 1.00\n"
         "Summary: About Use tabs.\n"
         "Last active: just now\n"
         "Match score: 0.20\n"
-        f"Id: {TABS.id}\n"
-        "\n"
-        "## Matching Notes (1 found)\n"
-        "\n"
+        f"Id: {TABS.id}\n\n"
+        "## Matching Notes (1 found)\n\n"
         "### [SUSPENDED] Runbook\n"
         "Weight: 0.05\n"
         "Summary: About Runbook.\n"
@@ -117,14 +98,12 @@ def test_the_turns_of_one_thread_share_a_block_and_are_quoted_with_their_dates()
         "Summary: The token had expired.\n"
         "Last active: 2 days ago\n"
         "Match score: 0.70\n"
-        f"Id: {AUTH.id}\n"
-        "\n"
+        f"Id: {AUTH.id}\n\n"
         "2026-01-05:\n"
         "> The token had expired.\n"
         "> It is renewed now.\n"
         ">\n"
-        "> # Not a heading\n"
-        "\n"
+        "> # Not a heading\n\n"
         "2026-01-04:\n"
         "> The clock was wrong.\n"
     ) in shown
@@ -155,9 +134,7 @@ def test_how_long_ago_is_told_in_the_largest_unit(seconds: float, words: str):
 def test_at_most_five_threads_and_five_bridges_are_shown_and_all_are_counted():
     many = tuple(one(thread(f"Thread {i}")) for i in range(9))
     joined = tuple((bridge(AUTH, DEPLOY), f"A{i}", f"Z{i}") for i in range(9))
-
     shown = text(replace(recalled(*many), bridges=joined, all_bridges=12))
-
     assert shown.count("### [ACTIVE]") == 5
     assert "## Matching Threads (9 found)" in shown
     assert "## Related Bridges (5 of 12)" in shown
@@ -167,9 +144,7 @@ def test_at_most_five_threads_and_five_bridges_are_shown_and_all_are_counted():
 def test_what_does_not_fit_is_left_out_whole_and_that_is_said():
     rules = tuple(one(rule(f"{i} " + "x" * 110, topics=("t" * 80,) * 5), passage="y" * 200) for i in range(60))
     wordy = one(thread("Wordy", topics=tuple(f"{i}" * 40 for i in range(100, 150))))
-
     shown = text(recalled(*rules))
-
     assert MAX_CHARS - 1_000 < len(shown) <= MAX_CHARS
     assert shown.endswith("(cut here: more was found than fits)")
     assert shown.count("### ") == shown.count("Match score: ")
@@ -264,7 +239,6 @@ def pages(whole: Shown) -> Iterator[str]:
 def test_any_memory_is_within_the_limit_page_by_page(parts: list[str], times: int, topics: list[str]):
     memory = thread("A title", body="".join(parts) * times, topics=tuple(topics))
     read = list(pages(shown(memory, "said " * 500)))
-
     assert len(read) < 100
     assert all("</system-reminder>" not in page for page in read)
 
@@ -273,7 +247,6 @@ def test_the_pages_of_a_memory_are_all_of_it():
     body = "".join(f"{n} bottles\n" for n in range(4_000)).strip()
     texts = [page.split("\n\n", 1)[1] for page in pages(shown(thread("Bottles", body=body)))]
     read = "\n".join(re.split(r"\n\n\(cut|\n\n\(characters|\n\[/recollect", text)[0] for text in texts)
-
     assert read.split() == body.split()
 
 
@@ -283,12 +256,8 @@ def test_an_offset_beyond_the_end_is_the_end():
 
 ACTION: dict[str, Any] = {"action": "archive", "thread": "thread_1", "reason": "age"}
 MERGE: dict[str, Any] = {
-    "thread_a": "a",
-    "thread_b": "b",
-    "similarity": 0.9,
-    "reason": "x" * 100,
-    "command": "ai_merge('a', 'b')",
-}
+    "thread_a": "a", "thread_b": "b", "similarity": 0.9, "reason": "x" * 100, "command": "ai_merge('a', 'b')",
+}  # fmt: skip
 BEFORE: dict[str, Any] = {"active_threads": 1}
 
 
@@ -302,7 +271,6 @@ BEFORE: dict[str, Any] = {"active_threads": 1}
 def test_of_a_long_report_the_first_come_with_a_count_of_the_rest(long: Compacted | Suggested, name: str):
     told: Any = answer_agent(long, now=NOW, nonce=NONCE)["data"]
     count = len(long.actions if isinstance(long, Compacted) else long.merge_candidates)
-
     assert told.keys() >= long.as_json().keys()
     assert told["left_out"] == {name: count - len(told[name])}
     assert told[name][0] in (ACTION, MERGE)

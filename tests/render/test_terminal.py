@@ -1,7 +1,5 @@
 """Results for a person, in words and tables."""
 
-from __future__ import annotations
-
 import typing
 from typing import Any
 
@@ -12,16 +10,8 @@ from recollect.model.memory import Memory
 from recollect.model.plan import Plan
 from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED, Drop, Hit
 from recollect.model.result import Done, Found, Overview, Reasons, Recollection, Result, Scope, Summary
-from recollect.render.blocks import (
-    Line,
-    Table,
-    Tone,
-    drop_sentence,
-    found_blocks,
-    hit_sentence,
-    reason_blocks,
-    shared_words,
-)
+from recollect.render import blocks as explain
+from recollect.render.blocks import Line, Table, Tone
 from recollect.render.terminal import blocks
 from tests.render.results import DARK, DONE, EVERY_CHANGE, OTHER, RESULTS, shown
 from tests.values import NOW, thread
@@ -47,7 +37,6 @@ def test_every_result_has_words_and_every_row_of_a_table_its_columns(result: Res
 
 def test_a_memory_is_shown_whole():
     said = text(shown())
-
     assert f"{OTHER.id} was merged into {DARK.id}." in said
     assert "importance 100; source: user; active 2 days ago; topics: ui, themes" in said
     assert f"-> Light mode (EXTENDS)  {OTHER.id[-6:]}" in said
@@ -111,7 +100,7 @@ BOTH = "words and vectors"
     ],
 )  # fmt: skip
 def test_a_hit_is_explained_in_a_sentence(parts: dict[str, float], how: str, sentence: str):
-    said = hit_sentence(parts, how=how, question="do we use pnpm?", text="Use pnpm, never npm", unasked=False)
+    said = explain.hit_sentence(parts, how=how, question="do we use pnpm?", text="Use pnpm, never npm", unasked=False)
     assert said == sentence
 
 
@@ -127,12 +116,12 @@ def test_a_hit_is_explained_in_a_sentence(parts: dict[str, float], how: str, sen
     ],
 )
 def test_what_was_left_out_is_explained_in_plain_words(reason: str, sentence: str):
-    assert drop_sentence(reason, unasked=True) == sentence
+    assert explain.drop_sentence(reason, unasked=True) == sentence
 
 
 def test_names_and_long_words_are_named_and_small_talk_is_not():
     text = "The deploys of cart_totals.ts go through staging"
-    assert shared_words("ok, how do we deploy cart_totals.ts to the staging server?", text) == [
+    assert explain.shared_words("ok, how do we deploy cart_totals.ts to the staging server?", text) == [
         "cart_totals.ts", "staging", "deploy",
     ]  # fmt: skip
 
@@ -145,10 +134,8 @@ def found(memory: Memory, **more: Any) -> Found:
 
 def test_a_search_is_explained_without_numbers_unless_they_are_asked_for():
     memory = thread("Use pnpm", body="Use pnpm, never npm")
-
-    plain = "\n".join(str(block) for block in found_blocks(found(memory), NOW))
-    numbers = "\n".join(str(block) for block in found_blocks(found(memory, numbers=True), NOW))
-
+    plain = "\n".join(str(block) for block in explain.found_blocks(found(memory), NOW))
+    numbers = "\n".join(str(block) for block in explain.found_blocks(found(memory, numbers=True), NOW))
     assert "Because its meaning is close to your question and it shares `pnpm`." in plain
     assert "Left out because the limit of results was reached: 000000, 000001, 000002 and 2 more." in plain
     assert "0.73" not in plain
@@ -162,7 +149,7 @@ def test_why_says_when_it_was_shown_and_that_it_was_not_delivered():
         "id": "recall_1", "at": NOW.iso(), "query": "add left-pad", "how": BOTH, "ms": 3.0, "hits": [hit],
         "dropped": [], "event": "prompt", "session": "s-1", "chars": 100, "delivered": False,
     }  # fmt: skip
-    told = "\n".join(str(block) for block in reason_blocks(Reasons((recall,)), NOW))
+    told = "\n".join(str(block) for block in explain.reason_blocks(Reasons((recall,)), NOW))
 
     assert "Shown with the prompt: add left-pad" in told
     assert "the hook had given up" in told
@@ -172,6 +159,6 @@ def test_why_says_when_it_was_shown_and_that_it_was_not_delivered():
 
 def test_why_says_how_useful_a_memory_proved():
     now = {"relevance": 0.3, "ratings": 1.0, "went_badly": 2.0}
-    told = "\n".join(str(block) for block in reason_blocks(Reasons((), "rule_1", now, quiet=True), NOW))
+    told = "\n".join(str(block) for block in explain.reason_blocks(Reasons((), "rule_1", now, quiet=True), NOW))
     assert "So far it was rated 1 time and followed by work that failed 2 times." in told
     assert "so it is muted" in told
