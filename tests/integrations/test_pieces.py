@@ -7,14 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.integrations.pieces import is_intact, put_section, seal
+from recollect.base.swap import FileSnapshot
+from recollect.integrations.pieces import LeftAlone, Section, is_intact, seal
 
 ENTRIES = ("- [Preference](ours-1.md) — one", "- [Failure](ours-2.md) — two")
+INDEX = Path("MEMORY.md")
 THEIRS = "- [Note](note.md) — theirs\n"
 
 
 def with_us(own: str, entries: tuple[str, ...] = ENTRIES) -> str:
-    return put_section(own, lambda line: "(ours-" in line, lambda _: entries)
+    index = Section(kind="index", path=INDEX, entries=lambda _: entries, is_entry=lambda line: "(ours-" in line)
+    return (index.edit(FileSnapshot(INDEX, INDEX, own.encode()), None, wanted=True).content or b"").decode()
 
 
 def without_us(text: str) -> str:
@@ -44,7 +47,7 @@ BEGIN, END = "<!-- recollect begin -->\n", "<!-- recollect end -->\n"
 
 @pytest.mark.parametrize("text", [BEGIN, END, END + BEGIN, with_us("") * 2])
 def test_half_a_section_is_nobody_s(text: str):
-    with pytest.raises(ValueError, match="pair"):
+    with pytest.raises(LeftAlone):
         with_us(text)
 
 

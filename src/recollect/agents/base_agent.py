@@ -86,7 +86,14 @@ class Agent:
     # What it tells us
 
     def parse(self, event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) -> Event:
-        payload = parse_object(body)
+        try:
+            payload = json.loads(body.decode("utf-8"))
+            # Only an escape can bring what UTF-8 and SQLite cannot hold.
+            payload = _storable(payload) if b"\\u" in body else payload
+        except (ValueError, RecursionError):
+            raise BadInput("The event is not JSON text.") from None
+        if not isinstance(payload, dict):
+            raise BadInput("The event is not a JSON object.")
         session_id = text(payload, "session_id")
         if not session_id:
             raise BadInput("The event names no session.")
@@ -265,18 +272,6 @@ def project_of(places: Places) -> Path:
 
 
 # JSON
-
-
-def parse_object(body: bytes) -> Line:
-    try:
-        value = json.loads(body.decode("utf-8"))
-        # Only an escape can bring what UTF-8 and SQLite cannot hold.
-        value = _storable(value) if b"\\u" in body else value
-    except (ValueError, RecursionError):
-        raise BadInput("The event is not JSON text.") from None
-    if not isinstance(value, dict):
-        raise BadInput("The event is not a JSON object.")
-    return value
 
 
 def _storable(value: object) -> object:

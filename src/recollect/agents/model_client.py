@@ -40,16 +40,9 @@ def arguments(*, model: str, reads: bool, turns: int) -> tuple[str, ...]:
     """What is added to the command. The question goes to its standard input."""
     named = ("--model", model) if model else ()
     return (
-        "-p",
-        "--output-format", "json",
-        "--tools", "Read,Glob" if reads else "",
-        "--max-turns", str(turns),
-        "--system-prompt", _ROLE,
-        "--settings", _NO_HOOKS,
-        "--setting-sources", "",
-        "--strict-mcp-config",
-        "--no-session-persistence",
-        *named,
+        "-p", "--output-format", "json", "--tools", "Read,Glob" if reads else "", "--max-turns", str(turns),
+        "--system-prompt", _ROLE, "--settings", _NO_HOOKS, "--setting-sources", "", "--strict-mcp-config",
+        "--no-session-persistence", *named,
     )  # fmt: skip
 
 

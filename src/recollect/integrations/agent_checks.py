@@ -13,12 +13,11 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 
 from recollect import __version__
 from recollect.agents import DEFAULT_HOST, Addon, Level, agent, callers, default_agent
 from recollect.app.core import App
-from recollect.base.errors import NoProject, RecollectError
+from recollect.base.errors import RecollectError
 from recollect.base.settings import environment
 from recollect.base.text import clip, counted, one_line
 from recollect.integrations import agent_pieces, piece_installer, settings_text
@@ -67,8 +66,10 @@ def checks(app: App) -> Iterator[Check]:
 
 def _installed(app: App, calling: list[Piece], offering: list[Piece]) -> Iterator[Check]:
     """What is in the agents' settings; adds the pieces that are there to the two lists."""
-    receipts = Receipts(app)
-    for piece in _calling_pieces(app):
+    receipts, levels = Receipts(app), [level for level in Level if app.project or level is Level.USER]
+    agents = [(host, level) for host in callers() for level in levels if level in agent(host).LEVELS]
+    every = [piece for host, level in agents for piece in agent_pieces.pieces(app, host, level)]
+    for piece in (one for one in every if one.kind in agent_pieces.CALLING):
         is_server = piece.kind == agent_pieces.SERVER
         name = "tools" if is_server else _name(piece)
         try:
@@ -90,13 +91,6 @@ def _installed(app: App, calling: list[Piece], offering: list[Piece]) -> Iterato
             yield Check("hooks", Mark.WARN, f"switched off in {piece.path}", f"remove {served.OFF_SWITCH} there")
         if unapproved := served.unapproved(Level(piece.level), app.places):
             yield Check(_name(piece), Mark.WARN, unapproved)
-
-
-def _calling_pieces(app: App) -> Iterator[Piece]:
-    for host in callers():
-        for level in agent(host).LEVELS:
-            with suppress(NoProject):
-                yield from (one for one in agent_pieces.pieces(app, host, level) if one.kind in agent_pieces.CALLING)
 
 
 def _install(piece: Piece) -> str:

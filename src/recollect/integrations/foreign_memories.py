@@ -47,11 +47,11 @@ class ForeignLink(NamedTuple):
 
 
 def _observation(row: Row) -> ForeignMemory:
-    facts = "\n".join(f"- {fact}" for fact in _texts(row, "facts"))
+    facts = "\n".join(f"- {fact}" for fact in _texts(row.get("facts")))
     parts = (_text(row, "subtitle"), _text(row, "narrative", "text", "content"), facts)
     return ForeignMemory(
         f"observation {row.get('id')}", _text(row, "title", "subtitle"), "\n\n".join(filter(None, parts)),
-        topics=_texts(row, "concepts"), tags=tuple(filter(None, [_text(row, "type", "kind")])),
+        topics=_texts(row.get("concepts")), tags=tuple(filter(None, [_text(row, "type", "kind")])),
         at=_moment(row, "created_at_epoch", "created_at"), project=_text(row, "project"),
     )  # fmt: skip
 
@@ -118,7 +118,7 @@ def entity_or_relation(line: Any) -> ForeignMemory | ForeignLink | None:
     match line:
         case {"type": "entity", **fields}:
             name, sort = _text(fields, "name"), _text(fields, "entityType")
-            body = "\n".join(_stripped(fields.get("observations")))
+            body = "\n".join(_texts(fields.get("observations")))
             return ForeignMemory(name, name, body, topics=(sort,) if sort else ())
         case {"type": "relation", **fields}:
             word, links = _text(fields, "relationType"), _TABLES["link_words"].items()
@@ -194,21 +194,14 @@ def _text(row: Row, *names: str) -> str:
     return next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")
 
 
-def _texts(row: Row, name: str) -> tuple[str, ...]:
-    """A JSON list of texts; a text that is none counts as a list of one."""
-    written = _text(row, name)
+def _texts(value: object) -> tuple[str, ...]:
+    """A list of texts, as it is or as JSON; a text that is none counts as a list of one."""
     try:
-        found = json.loads(written) if written else []
+        value = json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):
-        found = written
-    return _stripped(found if isinstance(found, list) else [found])
-
-
-def _stripped(listed: object) -> tuple[str, ...]:
-    """The texts of a list; none of anything else."""
-    return (
-        tuple(one.strip() for one in listed if isinstance(one, str) and one.strip()) if isinstance(listed, list) else ()
-    )
+        pass
+    listed = value if isinstance(value, list) else [value]
+    return tuple(one.strip() for one in listed if isinstance(one, str) and one.strip())
 
 
 def _moment(row: Row, *names: str) -> Moment | None:

@@ -142,8 +142,8 @@ class Entries(Piece):
 
     def edit(self, found: FileSnapshot, receipt: Receipt | None, *, wanted: bool) -> Edit:
         settings = settings_text.load(self.form, found.text, self.tree)
-        entries = {way: value_at(settings, way) for way in self.find(settings)}
-        if wanted and _as_tree(entries) == self.tree:
+        entries = self.find(settings)
+        if wanted and self._unplaced(settings) == self._unplaced(self.tree):
             return Edit(found.content, True, receipt or self.receipt)
         if wanted and not entries and self.name and value_at(settings, self.name) is not None:
             raise LeftAlone(f"{self.path} has another {self.name[-1]!r}")
@@ -162,18 +162,10 @@ class Entries(Piece):
         made = self.receipt._replace(before=before, after=digest(after), inserted=inserted, kept=kept)
         return Edit(after, bool(entries), made)
 
-
-def _as_tree(entries: Mapping[KeyPath, Any]) -> dict[str, Any]:
-    tree: dict[Any, Any] = {}
-    for (*above, parent, last), value in entries.items():
-        node = tree
-        for key in above:
-            node = node.setdefault(key, {})
-        if isinstance(last, int):
-            node.setdefault(parent, []).append(value)
-        else:
-            node.setdefault(parent, {})[last] = value
-    return tree
+    def _unplaced(self, settings: Mapping[str, Any]) -> list[tuple[KeyPath, Any]]:
+        """Entries of ours, wherever in a list each stands."""
+        ways = sorted(self.find(settings), key=str)
+        return [(way[:-1] if isinstance(way[-1], int) else way, value_at(settings, way)) for way in ways]
 
 
 def _shared(tree: Tree, settings: object, above: KeyPath = ()) -> Iterator[KeyPath]:
@@ -200,45 +192,38 @@ class OwnFile(Piece):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section(Piece):
-    """A section of a text, as long as it has entries. A text that holds nothing else goes with it."""
+    """A section of a text, as long as it has entries. A text that holds nothing else goes with it.
+
+    It stands between two lines that are comments. Where the text before it did not end its last line, we do, and the
+    first of the two says so. What others wrote between the two is moved behind the section."""
 
     entries: Callable[[str], Sequence[str]]  # our lines, given what others wrote
-    is_entry: Callable[[str], bool]
+    is_entry: Callable[[str], bool]  # of any version
 
     def edit(self, found: FileSnapshot, receipt: Receipt | None, *, wanted: bool) -> Edit:
         try:
-            after = put_section(found.text, self.is_entry, self.entries)
+            lines = re.findall(r"[^\n]*\n|[^\n]+", found.text)
         except BadInput:
             raise LeftAlone(f"{self.path} is not UTF-8 text") from None
-        except ValueError:
-            raise LeftAlone(f"{self.path} has only half of our marks") from None
-        return Edit(found.content if after == found.text else after.encode("utf-8") or None)
-
-
-def put_section(text: str, is_ours: Callable[[str], bool], entries: Callable[[str], Sequence[str]]) -> str:
-    """A text of others with a section of our own, which holds the entries that are made, given what others wrote; as it
-    was without us where there are none. `is_ours` knows an entry of any version. Raises ValueError.
-
-    The section stands between two lines that are comments. Where the text before it did not end its last line, we do,
-    and the first of the two says so. What others wrote between the two is moved behind the section."""
-    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
-    marks = [at for at, line in enumerate(lines) if line.rstrip("\r\n") in (_BEGIN, _JOINED, _END)]
-    before, after = text, ""
-    if marks:
-        begin, end = marks[0], marks[-1]
-        if len(marks) != 2 or lines[begin].startswith(_END) or not lines[end].startswith(_END):
-            raise ValueError("our marks are not a pair any more")
-        foreign = [one for one in lines[begin + 1 : end] if one.rstrip("\r\n") != _HEAD and not is_ours(one)]
-        before, after = "".join(lines[:begin]), "".join((*foreign, *lines[end + 1 :]))
-        if lines[begin].startswith(_JOINED) and not after:
-            before = before.removesuffix("\r\n" if lines[begin].endswith("\r\n") else "\n")
-    new = entries(before + after)
-    if not new:
-        return before + after
-    eol = "\r\n" if "\r\n" in before + after else "\n"
-    is_open = bool(before) and not before.endswith("\n")
-    section = eol.join((_JOINED if is_open else _BEGIN, _HEAD, *new, _END))
-    return f"{before}{eol if is_open else ''}{section}{eol}{after}"
+        marks = [at for at, line in enumerate(lines) if line.rstrip("\r\n") in (_BEGIN, _JOINED, _END)]
+        before, after = found.text, ""
+        if marks:
+            begin, end = marks[0], marks[-1]
+            if len(marks) != 2 or lines[begin].startswith(_END) or not lines[end].startswith(_END):
+                raise LeftAlone(f"{self.path} has only half of our marks")
+            inside = [one for one in lines[begin + 1 : end] if one.rstrip("\r\n") != _HEAD]
+            others = [one for one in inside if not self.is_entry(one)]
+            before, after = "".join(lines[:begin]), "".join((*others, *lines[end + 1 :]))
+            if lines[begin].startswith(_JOINED) and not after:
+                before = before.removesuffix("\r\n" if lines[begin].endswith("\r\n") else "\n")
+        own = before + after
+        entries, text = self.entries(own), own
+        if entries:
+            eol = "\r\n" if "\r\n" in own else "\n"
+            is_open = bool(before) and not before.endswith("\n")
+            section = eol.join((_JOINED if is_open else _BEGIN, _HEAD, *entries, _END))
+            text = f"{before}{eol if is_open else ''}{section}{eol}{after}"
+        return Edit(found.content if text == found.text else text.encode("utf-8") or None)
 
 
 # Whether a file is still as we wrote it
