@@ -1,8 +1,6 @@
-"""The agents we serve. Each is a row of data and a class that knows its events, its formats and its settings; the rest
-of the program knows only what is declared here.
-
-A new agent is such a row and class (base_agent.py says what is in them) and one line in `_MODULES`. What not every
-agent can do is named (`Ability`); code that needs an ability asks `hosts` for the agents that have it.
+"""The agents we serve. Each is a row of data and a class (base_agent.py says what is in them); the rest of the program
+knows only what is declared here. What not every agent can do is named (`Ability`): code that needs an ability asks
+`hosts` for the agents that have it.
 """
 
 from __future__ import annotations

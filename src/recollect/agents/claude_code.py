@@ -1,6 +1,5 @@
 """Claude Code: its events and their shapes, what it does with an answer, its tools, its settings, its transcripts.
-Learnt from the client itself; where versions differ, the version is named. Its memory, skills and plugins:
-claude_memory.py.
+Learnt from the client itself. Its memory, skills and plugins: claude_memory.py.
 
 Transcripts: `<config>/projects/<folder of the session, spelt with dashes>/<session>.jsonl`; subagents below it in
 `<session>/subagents/agent-<id>.jsonl`, with older clients beside it as `agent-<id>.jsonl`. The spelling with dashes

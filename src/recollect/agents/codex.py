@@ -19,8 +19,6 @@ from recollect.agents.transcript import Head, Line, Utterance, Voice
 from recollect.base.text import counted
 from recollect.model.session import EventName, ToolAction, ToolCall, ToolUse
 
-_BY_HOOKS = "hooks.additional_context"
-_BY_PERSON = "user.text"
 _METADATA = "internal_chat_message_metadata_passthrough"
 _ENDED = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)", re.MULTILINE)
 _OUTPUT = re.compile(r"^Output:\n", re.MULTILINE)
@@ -57,10 +55,12 @@ class Codex(Agent, host="codex"):
                 yield self.utterance(line, Voice.SUMMARY, text(payload, "message"))
             case "response_item", "message", "assistant":
                 yield self.utterance(line, Voice.REPLY, said)
-            case "response_item", "message", "developer" if isinstance(kinds, list) and _BY_HOOKS in kinds:
+            case "response_item", "message", "developer" if (
+                isinstance(kinds, list) and "hooks.additional_context" in kinds
+            ):
                 yield self.utterance(line, Voice.INJECTION, said)
             case "response_item", "message", "user":
-                if not isinstance(kinds, list) or _BY_PERSON in kinds:  # older clients do not say who wrote it
+                if not isinstance(kinds, list) or "user.text" in kinds:  # older clients do not say who wrote it
                     yield from self.prompt_utterances(line, said)
             case "response_item", "function_call" | "custom_tool_call" | "local_shell_call", _:
                 call = ToolCall(id=first(payload, "call_id", "id"), name=text(payload, "name"), input=_input(payload))

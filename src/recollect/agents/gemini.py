@@ -18,7 +18,6 @@ from recollect.agents.base_agent import ENDED, Agent, as_text, blocks, first, in
 from recollect.agents.transcript import Head, Line, Utterance, Voice
 from recollect.model.session import Event, EventName, Reply, ToolCall
 
-_RUNNER = "run_shell_command"
 _OURS = "recollect"
 # What hooks added. A person's text in the same tags cannot be told from it.
 _ADDED = re.compile(r"\s*<hook_context>(.*?)</hook_context>\s*", re.DOTALL)
@@ -87,7 +86,7 @@ class Gemini(Agent, host="gemini"):
             return
         response = inner(answered, "response")
         output = _ADDED.sub("", first(response, "error", "output")) or as_text(response or None)
-        failed = "error" in response or (text(answered, "name") == _RUNNER and bool(_ENDED.search(output)))
+        failed = "error" in response or (text(answered, "name") == "run_shell_command" and bool(_ENDED.search(output)))
         yield self.result_utterance(line, text(answered, "id"), _FRAME.sub("", output), failed)
 
     def transcripts(self, places: Places, within: Path | None = None) -> Iterator[Transcript]:

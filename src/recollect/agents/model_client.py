@@ -1,9 +1,6 @@
 """Claude Code run once to answer one question (`claude -p`): its command line, the variables that it must not inherit,
-and what it prints.
-
-Nothing of the person's own session takes part: no hooks, no settings files, no MCP servers, no CLAUDE.md, and no record
-is kept. It gets no tools, or the two that read, and never a bypass of permissions: what nobody allowed is refused.
-Knows no state of ours and starts nothing itself.
+and what it prints. Nothing of the person's own session takes part, and no record is kept. It gets no tools, or the two
+that read, and never a bypass of permissions: what nobody allowed is refused.
 """
 
 from __future__ import annotations
@@ -38,11 +35,10 @@ _COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cac
 
 def arguments(*, model: str, reads: bool, turns: int) -> tuple[str, ...]:
     """What is added to the command. The question goes to its standard input."""
-    named = ("--model", model) if model else ()
     return (
         "-p", "--output-format", "json", "--tools", "Read,Glob" if reads else "", "--max-turns", str(turns),
         "--system-prompt", _ROLE, "--settings", _NO_HOOKS, "--setting-sources", "", "--strict-mcp-config",
-        "--no-session-persistence", *named,
+        "--no-session-persistence", *(("--model", model) if model else ()),
     )  # fmt: skip
 
 

@@ -1,10 +1,8 @@
 """Who wrote what in a message of the role "user": the person, the client, or the agent in a plan that is handed on.
 
-Clients put much into a person's messages: what an IDE has open, what a hook printed, how a command ended, the text of a
-skill. Each agent's file has a table of the forms that its client uses (`Forms`); `read` takes them out again, so that a
-hook's event and the transcript give the same words. Whatever is not known to be the client's stays the person's.
-
-Does not judge what a person wrote or pasted.
+Clients put much into a person's messages: what an IDE has open, what a hook printed, the text of a skill. Each agent's
+row has the forms that its client uses (`Forms`); `read` takes them out again, so that a hook's event and the transcript
+give the same words. Whatever is not known to be the client's stays the person's.
 """
 
 from __future__ import annotations

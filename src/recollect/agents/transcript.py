@@ -1,9 +1,8 @@
-"""Finds the transcripts that an agent left, and reads one from where we last stopped.
+"""Finds the transcripts that an agent left, and reads one, which may grow meanwhile, from where we last stopped.
 
-A transcript is a file of JSON lines that grows while we read it. A last line that is not yet complete waits for the
-next read; one that is not a JSON object, or too long to be of use, is counted and skipped. A file that is no longer the
-one we read (shorter, or other bytes before our mark) is read from its beginning. What a line says is known to each
-agent's own file.
+A last line that is not yet complete waits for the next read; one that is not a JSON object, or too long to be of use,
+is counted and skipped. A file that is no longer the one we read (shorter, or other bytes before our mark) is read from
+its beginning. What a line says is known to each agent's class.
 """
 
 from __future__ import annotations

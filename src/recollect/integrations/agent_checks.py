@@ -1,7 +1,5 @@
 """Whether agents reach us: what `doctor` checks. A hook is run as the agent would run it, with an event that names no
-session, so that nothing is remembered of it; what it prints and how long it takes is judged.
-
-Repairs nothing: every complaint names the command that does.
+session, so that nothing is remembered of it. Repairs nothing: every complaint names the command that does.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """What makes an agent call us, as managed pieces: hooks in its settings, the entry of our MCP server, a plugin file
-that it loads, a skill that explains the tools; and the short command `ai`.
-
-Also which agents are on this machine, and which of them call us.
+that it loads, a skill that explains the tools; and the short command `ai`. Also which agents are here and call us.
 """
 
 from __future__ import annotations
@@ -33,26 +31,23 @@ SHORT_NAME = "ai"
 _SPINNER = "Recalling memories..."
 
 
-def pieces(app: App, host: str, level: Level) -> list[Piece]:
+def pieces(app: App, host: str, level: Level) -> Iterator[Piece]:
     """The agent's pieces, in the order they are added. NoProject if the level needs a project and there is none."""
     check_level(host, level)
     at, served, root = app.places, agent(host), str(app.home.root)
     ours: dict[str, Any] = {"host": host, "level": level}
     in_tree = {**ours, "root": at.project, "mode": 0o644} if level is not Level.USER else ours
-    found: list[Piece] = []
     if Ability.HOOKS in served.ABILITIES:
         # Quoted like this in every version: our hooks are known by how their command begins.
         script = "'" + stub.script_path(root).replace("'", "'\\''") + "'"
         tree = {"hooks": {event: [{"hooks": [hook]}] for event, hook in _wanted_hooks(app, host, script)}}
-        found.append(
-            Entries(
-                kind=HOOKS, path=served.settings_path(level, at), what=counted(len(tree["hooks"]), "hook"),
-                form=served.SETTINGS_FORM, tree=tree, find=partial(find_hooks, f"{script} "), **in_tree,
-            )
+        yield Entries(
+            kind=HOOKS, path=served.settings_path(level, at), what=counted(len(tree["hooks"]), "hook"),
+            form=served.SETTINGS_FORM, tree=tree, find=partial(find_hooks, f"{script} "), **in_tree,
         )  # fmt: skip
     if Ability.PLUGIN in served.ABILITIES:
         path, text = served.plugin(level, at, app.home.root)
-        found.append(OwnFile(kind=PLUGIN, path=path, what="a plugin that calls Recollect", text=text, **in_tree))
+        yield OwnFile(kind=PLUGIN, path=path, what="a plugin that calls Recollect", text=text, **in_tree)
     if Ability.SERVER in served.ABILITIES:
         place, command = served.server_place(level, at), stub.server_path(root)
         way = (*place.keys, SERVER_NAME)
@@ -61,16 +56,13 @@ def pieces(app: App, host: str, level: Level) -> list[Piece]:
         def find_server(settings: Mapping[str, Any]) -> list[KeyPath]:
             return [way] if value_at(settings, (*way, "command")) in (command, [command]) else []
 
-        found.append(
-            Entries(
-                kind=SERVER, path=place.path, what=f"the MCP server {SERVER_NAME!r}", form=place.form, tree=entry,
-                find=find_server, name=way, **(in_tree if level is Level.PROJECT else ours),
-            )
+        yield Entries(
+            kind=SERVER, path=place.path, what=f"the MCP server {SERVER_NAME!r}", form=place.form, tree=entry,
+            find=find_server, name=way, **(in_tree if level is Level.PROJECT else ours),
         )  # fmt: skip
     if Ability.TEACHING in served.ABILITIES and (skill := served.skill(level, at)):
         what = "a skill that explains the memory tools"
-        found.append(OwnFile(kind=SKILL, path=skill[0], what=what, text=skill[1], **in_tree))
-    return found
+        yield OwnFile(kind=SKILL, path=skill[0], what=what, text=skill[1], **in_tree)
 
 
 def check_level(host: str, level: Level) -> None:

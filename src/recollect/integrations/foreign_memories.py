@@ -71,15 +71,11 @@ _MAX_DEPTH = 4
 
 
 def _keyed_value(row: Row) -> ForeignMemory:
-    sort, value, junk = _text(row, "type"), row.get("value"), ""
+    sort, value, junk = _text(row, "type"), _loaded(row.get("value")), ""
     if sort in _TABLES["tool_records"]:
         junk = "a record of tools, not a memory"
     elif row.get("is_active") == 0 or _text(row, "superseded_by"):
         junk = "no longer in force there"
-    try:
-        value = json.loads(value) if isinstance(value, str) else value
-    except (ValueError, RecursionError):
-        pass  # plain text
     return ForeignMemory(
         _text(row, "key") or f"memory {row.get('id')}", _text(value, "title") if isinstance(value, dict) else "",
         _words(value, _MAX_DEPTH), kind=Kind.RULE if sort in _RULE_TYPES else Kind.THREAD,
@@ -196,12 +192,17 @@ def _text(row: Row, *names: str) -> str:
 
 def _texts(value: object) -> tuple[str, ...]:
     """A list of texts, as it is or as JSON; a text that is none counts as a list of one."""
-    try:
-        value = json.loads(value) if isinstance(value, str) else value
-    except (ValueError, RecursionError):
-        pass
-    listed = value if isinstance(value, list) else [value]
+    loaded = _loaded(value)
+    listed = loaded if isinstance(loaded, list) else [loaded]
     return tuple(one.strip() for one in listed if isinstance(one, str) and one.strip())
+
+
+def _loaded(value: object) -> object:
+    """What JSON text holds; anything else as it is."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        return value
 
 
 def _moment(row: Row, *names: str) -> Moment | None:

@@ -2,11 +2,8 @@
 
 A settings file is only ever inserted into, and what was inserted where is kept in the receipts (never the file's own
 text, which may hold secrets), so that taking it back leaves the file byte for byte; where it was edited since, only our
-entries go. A file of ours ends in a checksum of itself, so a file that a person edited is recognised, left alone and
-reported, whatever became of the receipts.
-
-Nothing is written through a link in a project's tree, nothing is half written, and nothing overwrites an edit made
-meanwhile (base/swap.py). The kinds of pieces: pieces.py; which ones there are: agent_pieces.py and rule_copies.py.
+entries go. A file of ours ends in a checksum of itself: one that a person edited is left alone and reported. Nothing is
+written through a link in a project's tree, nor half, nor over an edit made meanwhile (base/swap.py).
 """
 
 from __future__ import annotations
@@ -111,11 +108,7 @@ class Work:
         return outcome
 
     def _make_folders(self, folder: Path, piece: Piece) -> None:
-        missing = []
-        while not folder.is_dir():
-            missing.append(folder)
-            folder = folder.parent
-        for one in reversed(missing):
+        for one in (parent for parent in reversed((folder, *folder.parents)) if not parent.is_dir()):
             try:
                 os.mkdir(one, 0o700 if piece.mode == 0o600 else 0o755)
             except OSError as error:

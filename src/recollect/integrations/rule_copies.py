@@ -1,9 +1,8 @@
 """Rules written where an agent reads by itself: in its own memory (rules sync), and as skills of a project.
 
-Both are managed pieces with one receipt per folder, and off unless their setting is on. Rules sync writes the thirty
-rules that rank first, a file each, and a section in the agent's index that takes only the room its limits leave beside
-the lines of others; a rule without a line still has its file. Skills: one per kind of rule of this project, with a
-manifest beside it. What such a file looks like is up to the agent (agents/claude_memory.py).
+Both are managed pieces with one receipt per folder, and off unless their setting is on. Rules sync: a file for each
+rule, and a section in the agent's index that takes only the room its limits leave. Skills: one per kind of rule of this
+project, with a manifest beside it. What such a file looks like is up to the agent (agents/claude_memory.py).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Edits the text of a settings file that belongs to others, touching no other byte. Text in, text out.
 
-Adding only ever inserts, and records what was inserted where, so that it can be taken back exactly. If the text was
-changed in between, our entries are found by their content and cut out. What to add is a tree: nested objects whose
-missing members are added, and lists that are appended to. A text that is not plain, or in which a key of the tree is
-written twice, is refused: a guess could lose a person's settings.
+Adding only ever inserts, so that it can be taken back exactly. If the text was changed in between, our entries are
+found by their content and cut out. What to add is a tree: nested objects whose missing members are added, and lists
+that are appended to. A text that is not plain, or has a key of the tree twice, is refused: a guess could lose settings.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Runs between us and a program, so that no process is left behind: `keeper.py LIFELINE PROGRAM ARG…`, a script of its
-own with the standard library alone.
-
-When the lifeline closes (its caller closed it or died) and when the program ends, everything that the program started
-is killed. On Linux this includes processes that left its group or their parent: orphans become children of the keeper.
-If the keeper is killed, the kernel kills the program. A preexec function is not safe in a daemon with threads.
+own with the standard library alone. When the lifeline closes (its caller closed it or died) and when the program ends,
+everything that the program started is killed; on Linux also what left its group or its parent: orphans become children
+of the keeper. If the keeper is killed, the kernel kills the program.
 """
 
 from __future__ import annotations
@@ -45,21 +43,19 @@ def _start(argv: list[str], lifeline: int) -> int:
     program = os.fork()  # one thread, nothing loaded: safe here
     if program:
         return program
+    code = 1
     try:
         os.setsid()
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         _prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
-        if os.getppid() != keeper:
-            os._exit(1)
-        os.close(lifeline)
-        os.execv(argv[0], argv)  # noqa: S606 no shell is what is wanted
-    except FileNotFoundError:
-        os._exit(_NOT_FOUND)
-    except OSError:
-        os._exit(_NOT_ALLOWED)
-    os._exit(1)
+        if os.getppid() == keeper:
+            os.close(lifeline)
+            os.execv(argv[0], argv)  # noqa: S606 no shell is what is wanted
+    except OSError as problem:
+        code = _NOT_FOUND if isinstance(problem, FileNotFoundError) else _NOT_ALLOWED
+    os._exit(code)
 
 
 def _exit_code(program: int) -> int | None:

@@ -1,11 +1,9 @@
-"""The two ways to a language model: a program that is run, and an address that is asked. Which one, whether it may be
-asked, and what a program's output means, is for the caller.
+"""The two ways to a language model: a program that is run, and an address that is asked.
 
 A program gets text on its standard input and answers on its standard output, without a shell. Its time and its output
-are limited, and when the call returns, neither the program nor anything that it started is still running (keeper.py).
-It gets nothing of ours but the text: descriptors are closed, the environment is passed in, and its standard error is
-thrown away. An address speaks the OpenAI chat protocol (servers of local models do), or the messages protocol with a
-key.
+are limited, and when the call returns, nothing that it started is still running (keeper.py). It gets nothing of ours
+but the text: descriptors are closed, the environment is passed in. An address speaks the OpenAI chat protocol (servers
+of local models do), or the messages protocol with a key.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def uninstall(
             chosen = tuple(found) or (DEFAULT_HOST,)
         for host in chosen:
             # Of two pieces in one file the later one goes first, so that each finds the file as it left it.
-            for piece in reversed(agent_pieces.pieces(app, host, level)):
+            for piece in reversed([*agent_pieces.pieces(app, host, level)]):
                 taken = work.change(piece, wanted=False)
                 if piece.kind == HOOKS:
                     _require(taken)
