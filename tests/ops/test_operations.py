@@ -14,10 +14,10 @@ from recollect.base.errors import BadInput, NotFound, RecollectError, StoreReadO
 from recollect.base.text import storable
 from recollect.model.memory import Status
 from recollect.model.plan import Create
-from recollect.model.result import Done, Result, Scope, Summary
-from recollect.ops import forget, memories, notes, past_sessions, recall, rules, steering, transfer, upkeep
+from recollect.model.result import Done, Scope, Summary
+from recollect.ops import memories, notes, recall, rules, steering, transfer, upkeep
 from recollect.ops.steering import Verdict
-from recollect.ops.table import OPS, Effect
+from recollect.ops.table import OPS, Effect, Op, Parameter
 from tests.naughty import NAUGHTY
 from tests.ops.ask import files, holding, kept, made, pinned
 from tests.ops.conftest import Opens
@@ -170,52 +170,24 @@ def test_a_dry_run_leaves_a_damaged_store_where_it_is(world: World, open_app: Op
     assert "Would bring back" in told.summary
 
 
-EXPECTED = (BadInput, NotFound, StoreReadOnly)
-
-TAKES_TEXT: dict[str, Callable[[App, str, str], Result]] = {
-    "pin": lambda app, id, text: memories.pin(app, text, title=text, topics=(text,)),
-    "focus": lambda app, id, text: steering.focus(app, text),
-    "unfocus": lambda app, id, text: steering.unfocus(app, text),
-    "rate": lambda app, id, text: steering.rate(app, id, steering.Verdict.USEFUL, reason=text),
-    "suggestions": lambda app, id, text: steering.suggestions(app, text),
-    "rule add": lambda app, id, text: rules.add(app, text, topics=(text,)),
-    "search": lambda app, id, text: recall.search(app, (text, text), topic=text),
-    "search words": lambda app, id, text: recall.search(app, (text,)),
-    "search since": lambda app, id, text: recall.search(app, ("x",), since=text),
-    "search until": lambda app, id, text: recall.search(app, ("x",), until=text),
-    "recall": lambda app, id, text: recall.recall(app, (text,)),
-    "why": lambda app, id, text: recall.why(app, text),
-    "show": lambda app, id, text: memories.show(app, text),
-    "threads": lambda app, id, text: memories.threads(app, topic=text),
-    "rule list": lambda app, id, text: rules.listing(app, topic=text),
-    "edit": lambda app, id, text: memories.edit(app, id, title=text, body=text, topics=text),
-    "edit id": lambda app, id, text: memories.edit(app, text, body="x"),
-    "archive": lambda app, id, text: memories.archive(app, (text,)),
-    "restore": lambda app, id, text: memories.restore(app, (text,)),
-    "delete": lambda app, id, text: memories.delete(app, (text,)),
-    "log": lambda app, id, text: memories.log(app, text or "-"),
-    "undo": lambda app, id, text: memories.undo(app, text or "-"),
-    "purge": lambda app, id, text: forget.erase(app, (text,)),
-    "purge group": lambda app, id, text: forget.erase(app, group=text or "-"),
-    "link": lambda app, id, text: memories.link(app, id, text),
-    "unlink": lambda app, id, text: memories.unlink(app, text, id),
-    "merge": lambda app, id, text: memories.merge(app, id, text),
-    "split": lambda app, id, text: memories.split(app, id, topics=(text,)),
-    "split id": lambda app, id, text: memories.split(app, text),
-    "import jsonl": lambda app, id, text: transfer.import_jsonl(app, text),
-    "import sessions": lambda app, id, text: past_sessions.import_past(app, text.replace("/", "_") or "-"),
-    "import sessions since": lambda app, id, text: past_sessions.import_past(app, since=text),
-    "attach": lambda app, id, text: upkeep.attach(app, text),
-}
+TEXTS = [
+    (op, taken)
+    for op in OPS
+    for taken in (op.parameters if op.name in ("import jsonl", "attach", "forget") or not op.cli_only else ())
+    if taken.type in (str, tuple[str, ...]) and taken.name != "tag"
+]
 
 
-@pytest.mark.parametrize("name", TAKES_TEXT)
-def test_no_text_breaks_an_operation(app: App, name: str):
+@pytest.mark.parametrize(("op", "taken"), TEXTS, ids=lambda value: value.name)
+def test_no_text_breaks_an_operation(app: App, op: Op, taken: Parameter):
+    """Whatever else it needs is in order."""
     id = pinned(app, "An anchor.")
-    app.dry_run = name == "edit"  # each would be on top of the one before
+    enough: dict[type, Any] = {str: id, tuple[str, ...]: (id,), Verdict: Verdict.USEFUL}
+    needs = {other.name: enough[other.type] for other in op.parameters if other.required and other != taken}
+    app.dry_run = op.name == "edit"  # each would be on top of the one before
     for text in NAUGHTY:
-        with suppress(*EXPECTED):
-            TAKES_TEXT[name](app, id, text)
+        with suppress(BadInput, NotFound, StoreReadOnly):
+            op.function(app, **needs, **{taken.name: text or "-" if taken.type is str else (text,)})
     app.dry_run = False
     assert kept(app, id).body == "An anchor."
     assert upkeep.verify(app).clean

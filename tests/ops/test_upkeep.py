@@ -365,7 +365,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from recollect.ops import memories
-from recollect.app.core import App, set_aside_files
+from recollect.app.core import App
 app = App.open(Path.cwd())
 for number in range(25):
     memories.pin(app, f"writer {sys.argv[1]} wrote {number}")
