@@ -106,7 +106,7 @@ def test_many_are_archived_and_restored_as_one_change(app: App):
     assert restore(app, ids[:1]).summary == f"Restored {ids[0]}."
     assert listed(app, status=Status.ACTIVE) == ["a"]
     assert archive(app, (*ids, ids[0])).plan.touched() == ids[:1]
-    assert len(memories.log(app).entries) == 6
+    assert len(log(app).entries) == 6
 
 
 def test_a_deleted_memory_is_gone_with_its_bridges_and_other_ids_until_undone(app: App):
@@ -121,7 +121,7 @@ def test_a_deleted_memory_is_gone_with_its_bridges_and_other_ids_until_undone(ap
     for id in (a, b):
         with pytest.raises(UnknownId):
             show(app, id)
-    memories.undo(app)
+    undo(app)
     assert states(app) == before
 
 
@@ -151,8 +151,8 @@ def test_edit_changes_what_is_given_and_no_more(app: App):
     assert [m.content for m in said(app, id)] == ["Old words."]
     with pytest.raises(BadInput, match="title is empty"):
         edit(app, id, title="  ")
-    memories.undo(app)
-    memories.undo(app)
+    undo(app)
+    undo(app)
     assert states(app) == before
 
 
@@ -177,19 +177,15 @@ def test_merged_memories_answer_under_every_id_until_undone(app: App):
     assert set(show(app, b).merged) == {b, c}
     assert [(x.source, x.target) for x, _ in show(app, a).bridges] == [(a, other)]
     assert restore(app, (b,)).change is None, "both ids lead to the one that is active already"
-    memories.undo(app)
-    memories.undo(app)
+    undo(app)
+    undo(app)
     assert states(app) == before
 
 
-def test_two_rules_become_one(app: App):
-    a, b = made(rules.add(app, "Use tabs")), made(rules.add(app, "Indent with tabs"))
-    merge(app, a, b)
-    assert [card.memory.id for card in rules.listing(app).cards] == [a]
-    assert kept(app, a).seen == 2
-
-
 def test_what_cannot_be_merged_or_split(app: App):
+    one, other = (made(rules.add(app, text)) for text in ("Use spaces", "Indent with spaces"))
+    merge(app, one, other)
+    assert kept(app, one).seen == 2, "two rules can"
     a, rule, everywhere = pinned(app, "a"), made(rules.add(app, "Use tabs")), pinned(app, "c", user=True)
     with pytest.raises(BadInput, match="same memory"):
         merge(app, a, a)
@@ -216,7 +212,7 @@ def test_a_split_moves_the_messages_on_a_topic(app: App):
     assert "The database is slow." in new.body
     bridges = [(b.source, b.target, b.type) for b, _ in show(app, child).bridges]
     assert bridges == [(child, talk.id, BridgeType.CHILD_OF)]
-    memories.undo(app)
+    undo(app)
     assert states(app) == before
 
 
@@ -240,7 +236,7 @@ def test_looking_makes_nothing(app: App):
     threads(app)
     search(app, ("x",))
     rules.listing(app)
-    memories.log(app)
+    log(app)
     with pytest.raises(UnknownId):
         show(app, NOBODY)
     assert not app.home.root.exists()
@@ -248,28 +244,28 @@ def test_looking_makes_nothing(app: App):
 
 
 def bridges(app: App, id: str) -> list[tuple[str, str, BridgeType, float]]:
-    return [(b.source, b.target, b.type, b.weight) for b, _ in memories.show(app, id).bridges]
+    return [(b.source, b.target, b.type, b.weight) for b, _ in show(app, id).bridges]
 
 
 def test_two_memories_can_be_joined_by_every_type_again_with_another_weight_and_undone(app: App):
     a, b = pinned(app, "a"), pinned(app, "b")
     for type in BridgeType:
-        memories.link(app, a, b, type=type)
-        memories.link(app, a, b, type=type, weight=0.7)
-        assert memories.link(app, a, b, type=type, weight=0.7).change is None
+        link(app, a, b, type=type)
+        link(app, a, b, type=type, weight=0.7)
+        assert link(app, a, b, type=type, weight=0.7).change is None
     assert sorted(bridges(app, a)) == sorted(bridges(app, b)) == sorted((a, b, type, 0.7) for type in BridgeType)
-    memories.undo(app)
+    undo(app)
     assert (a, b, list(BridgeType)[-1], 0.5) in bridges(app, a)
-    memories.undo(app)
+    undo(app)
     assert len(bridges(app, a)) == len(BridgeType) - 1
 
 
 def test_unlink_takes_all_bridges_of_two_whichever_way_they_lead_or_one_type(app: App):
     a, b, c = pinned(app, "a"), pinned(app, "b"), pinned(app, "c")
-    memories.link(app, a, b)
-    memories.link(app, b, a, type=BridgeType.DEPENDS)
-    memories.link(app, a, c)
-    memories.link(app, a, c, type=BridgeType.DEPENDS)
+    link(app, a, b)
+    link(app, b, a, type=BridgeType.DEPENDS)
+    link(app, a, c)
+    link(app, a, c, type=BridgeType.DEPENDS)
     memories.unlink(app, a, b)
     memories.unlink(app, a, c, type=BridgeType.EXTENDS)
     assert bridges(app, a) == [(a, c, BridgeType.DEPENDS, 0.5)]
@@ -282,16 +278,16 @@ def test_what_cannot_be_joined(app: App):
     nobody = next(id for digit in "0123" if (id := f"{b[:-1]}{digit}") not in (a, b, everywhere))
     for weight in (-0.01, 1.01, math.nan, math.inf):
         with pytest.raises(BadInput, match="between 0 and 1"):
-            memories.link(app, a, b, weight=weight)
+            link(app, a, b, weight=weight)
     with pytest.raises(BadInput, match="different stores"):
-        memories.link(app, a, everywhere)
+        link(app, a, everywhere)
     with pytest.raises(UnknownId) as problem:
-        memories.link(app, a, nobody)
+        link(app, a, nobody)
     assert b in problem.value.near
-    memories.merge(app, a, b)
+    merge(app, a, b)
     for same in (a, b):
         with pytest.raises(BadInput, match="same memory"):
-            memories.link(app, a, same)
+            link(app, a, same)
 
 
 def changed(done: Done) -> str:
@@ -302,7 +298,7 @@ def changed(done: Done) -> str:
 def test_the_log_names_every_change_newest_first(app: App):
     a = pinned(app, "a")
     rules.add(app, "Use tabs", user=True)
-    memories.delete(app, (a,))
+    delete(app, (a,))
     assert [(scope, entry.op, entry.actor) for scope, entry in log(app).entries] == [
         (Scope.PROJECT, "delete", "user"),
         (Scope.PROJECT, "pin", "user"),
@@ -311,28 +307,18 @@ def test_the_log_names_every_change_newest_first(app: App):
     assert [entry.op for _, entry in log(app, a).entries] == ["delete", "pin"], "also of what was deleted"
     assert len(log(app, limit=1).entries) == 1
     with pytest.raises(UnknownId):
-        log(app, "thread_20200101_000000_000000")
-
-
-def test_undo_takes_back_one_change_after_another(app: App):
-    a = pinned(app, "a")
-    first = states(app)
-    memories.edit(app, a, body="other")
-    undo(app)
-    assert states(app) == first
-    undo(app)
-    assert states(app)[Scope.PROJECT].memories == {}
-    with pytest.raises(NotFound, match="nothing to undo"):
-        undo(app)
+        log(app, NOBODY)
 
 
 def test_the_last_change_is_the_last_in_either_store_even_where_the_clock_was_set_back(app: App):
     for days, user in ((0, False), (-2, False), (1, True)):
         app.clock.at = NOW.plus(days=days)  # type: ignore[attr-defined]
         pinned(app, f"day {days}", user=user)
-    undone = [undo(app) for _ in range(2)]
-    assert [done.scope for done in undone] == [Scope.USER, Scope.PROJECT]
-    assert [card.memory.title for card in memories.threads(app).cards] == ["day 0"]
+    assert [undo(app).scope for _ in range(2)] == [Scope.USER, Scope.PROJECT]
+    assert listed(app) == ["day 0"]
+    undo(app)
+    with pytest.raises(NotFound, match="nothing to undo"):
+        undo(app)
 
 
 def test_a_change_is_named_by_a_part_of_its_id_and_undone_where_nothing_later_stands_on_it(app: App):
@@ -341,8 +327,8 @@ def test_a_change_is_named_by_a_part_of_its_id_and_undone_where_nothing_later_st
     with pytest.raises(NotFound, match="No change"):
         undo(app, change[:-1] + ("0" if change[-1] != "0" else "1"))
     undo(app, change[-6:])
-    (card,) = memories.threads(app).cards
-    memories.edit(app, card.memory.id, body="other")
+    (card,) = threads(app).cards
+    edit(app, card.memory.id, body="other")
     with pytest.raises(Conflict) as problem:
         undo(app, changed(other))
     assert "recollect log" in problem.value.hint
@@ -357,9 +343,9 @@ def test_what_was_undone_says_how_to_do_it_again(app: App):
     entries = {entry.change: entry for _, entry in log(app).entries}
     assert (entries[changed(done)].undone_by, entries[changed(back)].undoes) == (back.change, done.change)
     undo(app, changed(back))
-    assert len(memories.threads(app).cards) == 1
+    assert len(threads(app).cards) == 1
     assert undo(app).summary.startswith("Undid pin"), "what was done again can be undone again"
-    assert memories.threads(app).cards == ()
+    assert threads(app).cards == ()
 
 
 CANARY = "Xylographer"
@@ -376,10 +362,10 @@ def check_gone(app: App, *ids: str, group: str | None = None) -> str:
 
 def test_nothing_of_a_purged_memory_is_left_in_store_and_backups(app: App):
     a, b = pinned(app, f"A {CANARY} sings.", topics=(CANARY,)), pinned(app, "Other words.")
-    memories.link(app, a, b)
-    memories.edit(app, a, title=f"{CANARY} in the title")
+    link(app, a, b)
+    edit(app, a, title=f"{CANARY} in the title")
     upkeep.backup(app)
-    memories.edit(app, a, body="No longer named here.")
+    edit(app, a, body="No longer named here.")
     upkeep.backup(app)
     assert "2 backups" in check_gone(app, a)
     assert titles(app, "words") == {"Other words."}
@@ -388,9 +374,9 @@ def test_nothing_of_a_purged_memory_is_left_in_store_and_backups(app: App):
 
 def test_merged_deleted_and_user_memories_go_too(app: App):
     a, merged = pinned(app, f"Kept {CANARY}."), pinned(app, f"A {CANARY} sings.")
-    memories.merge(app, a, merged)
+    merge(app, a, merged)
     deleted, everywhere = pinned(app, f"A {CANARY} is gone."), pinned(app, f"The {CANARY} again.", user=True)
-    memories.delete(app, (deleted,))
+    delete(app, (deleted,))
     check_gone(app, merged, deleted, everywhere)
 
 
@@ -423,7 +409,7 @@ def test_a_purge_needs_to_be_told_what(app: App):
         with pytest.raises(BadInput, match="not both"):
             erase(app, ids, group=group)
     with pytest.raises(UnknownId):
-        erase(app, (a, "thread_20200101_000000_000000"))
+        erase(app, (a, NOBODY))
     assert titles(app, "a") == {"a"}
 
 
@@ -449,12 +435,12 @@ def test_the_same_rule_said_again_is_counted(app: App, again: str):
 
 def test_a_retired_rule_is_out_of_force_until_restored(app: App):
     rule = made(rules.add(app, "Use tabs"))
-    memories.archive(app, (rule,))
+    archive(app, (rule,))
     assert in_force(app) == []
     assert [c.memory.id for c in rules.listing(app, status=Status.ARCHIVED).cards] == [rule]
-    memories.restore(app, (rule,))
+    restore(app, (rule,))
     assert in_force(app) == ["Use tabs"]
-    memories.archive(app, (rule,))
+    archive(app, (rule,))
     rules.add(app, "Use tabs")
     rules.add(app, "Use tabs", user=True)
     rules.add(app, "Use spaces")
@@ -474,16 +460,28 @@ def service(open_app: Opens) -> App:
 
 
 def authors(app: App, op: str) -> set[str]:
-    return {entry.actor for _, entry in memories.log(app, limit=100).entries if entry.op == op}
+    return {entry.actor for _, entry in log(app, limit=100).entries if entry.op == op}
 
 
-def test_a_rule_said_in_a_prompt_is_the_users(service: App):
+def test_the_journal_says_whose_words_a_change_keeps(service: App, open_app: Opens, tmp_path: Path):
     Talk(service).say("no, we use pnpm here, not npm")
-    assert authors(service, "capture") == {"user"}
-    service.close()
-    printed = run("log").out
-    assert " user " in printed
-    assert "agent" not in printed
+    person = open_app()
+    assert undo(person).summary.startswith("Undid capture: Rule rule_")
+    session(service, tmp_path, "s-1")
+    past_sessions.catch_up(service)
+    memories.pin(service, "Deploys go through staging")
+    rules.add(service, "Use tabs")
+    put(service.home.vault, "deploy.md", "# Deploy\nAsk Anna first.\n")
+    put(Path.cwd() / ".ai" / "memory", "release.md", "# Release\nAsk Ben first.\n")
+    notes.sync(service)
+    transfer.export(service, str(tmp_path / "out.jsonl"))
+    other = open_app(home=tmp_path / "other")
+    transfer.import_jsonl(other, str(tmp_path / "out.jsonl"))
+    assert {op: authors(service, op) for op in ("capture", "pin", "rule add", "learn", "note sync")} == {
+        "capture": {"user"}, "pin": {"agent"}, "rule add": {"agent"}, "learn": {"tool"},
+        "note sync": {"user", "repository"},
+    }  # fmt: skip
+    assert (authors(other, "import"), authors(person, "undo")) == ({"import"}, {"user"})
 
 
 def test_a_prompt_that_no_hook_heard_is_the_users_too(service: App, tmp_path: Path):
@@ -492,33 +490,6 @@ def test_a_prompt_that_no_hook_heard_is_the_users_too(service: App, tmp_path: Pa
     transcript.event(EventName.TURN_ENDED)
     past_sessions.catch_up(service)
     assert authors(service, "capture") == {"user"}
-
-
-def test_what_an_agent_pins_and_adds_is_the_agents(service: App):
-    memories.pin(service, "Deploys go through staging")
-    rules.add(service, "Use tabs")
-    assert authors(service, "pin") == authors(service, "rule add") == {"agent"}
-
-
-def test_what_tools_told_is_the_tools(service: App, tmp_path: Path):
-    session(service, tmp_path, "s-1")
-    past_sessions.catch_up(service)
-    assert authors(service, "learn") == {"tool"}
-
-
-def test_what_was_imported_is_the_imports(service: App, open_app: Opens, tmp_path: Path):
-    memories.pin(service, "Deploys go through staging")
-    transfer.export(service, str(tmp_path / "out.jsonl"))
-    other = open_app(home=tmp_path / "other")
-    transfer.import_jsonl(other, str(tmp_path / "out.jsonl"))
-    assert authors(other, "import") == {"import"}
-
-
-def test_a_note_that_a_person_wrote_is_the_users_and_one_of_the_project_the_repositorys(service: App):
-    put(service.home.vault, "deploy.md", "# Deploy\nAsk Anna first.\n")
-    put(Path.cwd() / ".ai" / "memory", "release.md", "# Release\nAsk Ben first.\n")
-    notes.sync(service)
-    assert authors(service, "note sync") == {"user", "repository"}
 
 
 def test_why_names_who_said_what_was_shown(service: App):
@@ -532,11 +503,3 @@ def test_why_names_who_said_what_was_shown(service: App):
     lines = run("why").out.splitlines()
     assert next(line for line in lines if pinned[-6:] in line).count("(source: agent)") == 1
     assert next(line for line in lines if "Use pnpm, not npm." in line).count("(source: user)") == 1
-
-
-def test_undo_says_what_it_took_back_and_who_did(service: App, open_app: Opens):
-    Talk(service).say("no, we use pnpm here, not npm")
-    person = open_app()
-    done = memories.undo(person)
-    assert done.summary.startswith("Undid capture: Rule rule_")
-    assert authors(person, "undo") == {"user"}

@@ -14,7 +14,6 @@ from recollect.app.memory_search import load_focus
 from recollect.app.question_vector import TimedQuestion
 from recollect.base.clock import FixedClock
 from recollect.base.errors import BadInput, ModelError
-from recollect.embed.embedder import Embedder
 from recollect.model.memory import Rating, Status
 from recollect.ops import memories, recall, steering
 from recollect.ops.hook_reply import sweep_old_answers
@@ -109,17 +108,13 @@ def question(app: App, text: str, seconds: float = 60) -> TimedQuestion:
     return TimedQuestion(app, text, time.monotonic() + seconds)
 
 
-def test_what_goes_wrong_in_the_model_is_raised_where_the_vector_is_asked_for(
-    app: App, monkeypatch: pytest.MonkeyPatch
-):
+def test_what_goes_wrong_in_the_model_is_raised(app: App, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(app.embedder, "embed_one", Mock(side_effect=KeyError("beside")))
     with pytest.raises(KeyError, match="beside"):
         question(app, "staging deploys").vector()
 
 
-def test_of_a_long_question_only_so_much_is_embedded_and_nothing_with_too_little_time(
-    app: App, monkeypatch: pytest.MonkeyPatch
-):
+def test_not_all_of_a_long_question_is_embedded_and_nothing_in_a_hurry(app: App, monkeypatch: pytest.MonkeyPatch):
     embed_one = Mock(wraps=app.embedder.embed_one)
     monkeypatch.setattr(app.embedder, "embed_one", embed_one)
     hurried = question(app, "staging deploys", question_vector.VECTORS_NEED_S - 0.01)
@@ -159,13 +154,11 @@ def test_threads_that_say_the_same_are_suggested_to_be_merged(app: App):
     told = steering.suggestions(app)
     [one] = told.merge_candidates
     assert {one["thread_a"], one["thread_b"]} == {a, b}
-    assert isinstance(one["similarity"], float)
-    assert one["similarity"] > 0.85
+    assert float(str(one["similarity"])) > 0.85
     assert one["reason"] == "Both about deploy"
     assert one["command"] == f"ai_merge('{one['thread_a']}', '{one['thread_b']}')"
     assert told.totals == {"merge_candidates": 1, "split_candidates": 0}
-    assert told.health["active_threads"] == 3
-    assert told.health["context_pressure"] == 0.3
+    assert (told.health["active_threads"], told.health["context_pressure"]) == (3, 0.3)
 
 
 def test_a_thread_that_drifted_is_suggested_to_be_split(app: App):
@@ -204,10 +197,8 @@ def test_without_a_model_suggestions_go_on_and_say_so_and_compaction_refuses(app
     add(app, "Deploys", body=STAGING)
     add(app, "Deploying", body=AGAIN)
 
-    def none(_app: App) -> Embedder:
-        raise ModelError("There is no model.", hint="Install it.")
-
-    monkeypatch.setattr(App, "embedder", property(none))
+    problem = ModelError("There is no model.", hint="Install it.")
+    monkeypatch.setattr(App, "embedder", property(Mock(side_effect=problem)))
     assert "There is no model." in steering.suggestions(app).notes[0]
     with pytest.raises(ModelError):
         steering.compact(app)
@@ -251,13 +242,7 @@ def test_a_merge_in_between_is_taken_into_account(app: App, monkeypatch: pytest.
     """Another process merges the two while this one compares them."""
     a, b = add(app, "Deploys", STAGING, body=STAGING), add(app, "Deploying", AGAIN, body=AGAIN)
     close = steering._find_close
-
-    def meanwhile(*args: object) -> object:
-        found = close(*args)  # type: ignore[arg-type]
-        memories.merge(app, b, a)
-        return found
-
-    monkeypatch.setattr(steering, "_find_close", meanwhile)
+    monkeypatch.setattr(steering, "_find_close", lambda *given: (close(*given), memories.merge(app, b, a))[0])
     told = steering.compact(app)
     assert not [action for action in told.actions if action["action"] == "merge"]
     assert kept(app, a).id == b
