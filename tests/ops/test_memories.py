@@ -464,11 +464,10 @@ def authors(app: App, op: str) -> set[str]:
 
 
 def test_the_journal_says_whose_words_a_change_keeps(service: App, open_app: Opens, tmp_path: Path):
-    Talk(service).say("no, we use pnpm here, not npm")
+    session(service, tmp_path, "s-2")
+    Talk(service).say("no, we use tabs here, not spaces")
     person = open_app()
     assert undo(person).summary.startswith("Undid capture: Rule rule_")
-    session(service, tmp_path, "s-1")
-    past_sessions.catch_up(service)
     memories.pin(service, "Deploys go through staging")
     rules.add(service, "Use tabs")
     put(service.home.vault, "deploy.md", "# Deploy\nAsk Anna first.\n")
