@@ -1,7 +1,5 @@
 """The hook benchmark counts what happened, each of its verdicts can fail, and it leaves nothing running."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tempfile

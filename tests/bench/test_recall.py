@@ -1,7 +1,5 @@
 """The recall benchmark reads what it should, refuses the rest, and holds the figures of the project's own suite."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

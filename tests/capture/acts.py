@@ -1,7 +1,5 @@
 """Small makers of acts: a call that ran, one that failed, a file that was edited, things said."""
 
-from __future__ import annotations
-
 from itertools import count
 
 from recollect.capture.turns import Turn

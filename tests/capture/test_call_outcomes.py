@@ -1,7 +1,5 @@
 """How calls and turns went, with what had just been shown."""
 
-from __future__ import annotations
-
 import pytest
 
 from recollect.agents import agent

@@ -1,7 +1,5 @@
 """Learnings: what a session's last words state for good, and nothing else."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A failure and what mended it are one lesson; what teaches nothing is none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A look back at a turn: when there is something to ask, what is asked, and what an answer may propose."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

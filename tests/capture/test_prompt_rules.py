@@ -1,7 +1,5 @@
 """What is heard as a rule, and what is not. The families of the two are tables; the figures are in bench/capture.py."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

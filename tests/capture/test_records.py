@@ -1,7 +1,5 @@
 """What a turn leaves behind."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

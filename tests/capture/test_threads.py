@@ -1,7 +1,5 @@
 """Where a turn belongs, and what a thread becomes by it."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What is shown of what was found."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """The time that a question names. The day of the table is a Wednesday."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest
