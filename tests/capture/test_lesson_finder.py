@@ -7,19 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.capture.failed_commands import (
-    ErrorKind,
-    error_in,
-    hides_result,
-    is_tellable,
-    is_workaround,
-    switched_off,
-)
-from recollect.capture.lesson_finder import REACH_CALLS, confirmed_at, find_fixes, is_from_stranger
-from recollect.model.command import Lesson
+from recollect.capture import failed_commands, lesson_finder
+from recollect.capture.lesson_finder import find_fixes
+from recollect.model.command import How, Lesson
+from recollect.model.memory import Rule, RuleType, Status
+from recollect.model.plan import Update
 from recollect.model.session import Act, ToolAction
 from tests.capture.acts import call, edited, failed, looked, missed, ran, refused, replied, said
 from tests.cases import cases
+from tests.values import NOW, rule
 
 MISSING = 'Exit code 1\nnpm ERR! Missing script: "test"'
 BROKEN = "Exit code 1\nError: Cannot find module 'left'\n"
@@ -64,7 +60,7 @@ def test_only_what_is_sure_is_worth_a_question():
 
 
 def test_what_works_long_after_works_for_another_reason():
-    between = [ran(f"make step{number}") for number in range(REACH_CALLS + 1)]
+    between = [ran(f"make step{number}") for number in range(lesson_finder.REACH_CALLS + 1)]
     assert lessons(failed("npm test", MISSING), *between, ran("pnpm test")) == []
 
 
@@ -77,24 +73,24 @@ def test_what_works_long_after_works_for_another_reason():
     ],
 )  # fmt: skip
 def test_what_could_do_harm_is_not_told(command: str):
-    assert not is_tellable(command)
+    assert not failed_commands.is_tellable(command)
     assert lessons(failed("npm test", MISSING), ran(command), ran("npm test")) == []
 
 
 @pytest.mark.parametrize(("output", "command", "told"), cases("lesson_finder", "an_error_is_told_in_our_words_alone"))
 def test_an_error_is_told_in_our_words_alone(output: str, command: str, told: str):
-    assert error_in(output).describe(command) == told
+    assert failed_commands.error_in(output).describe(command) == told
 
 
 @pytest.mark.parametrize(
     ("output", "kind"),
     [
-        ("npm ERR! code ETIMEDOUT", ErrorKind.HICCUP), ("[Request interrupted by user]", ErrorKind.CUT_OFF),
-        ("bash: -c: line 1: syntax error", ErrorKind.SHELL), ("3 failed, 2 passed", ErrorKind.TESTS),
+        ("npm ERR! code ETIMEDOUT", "hiccup"), ("[Request interrupted by user]", "cut off"),
+        ("bash: -c: line 1: syntax error", "shell"), ("3 failed, 2 passed", "tests"),
     ],
 )  # fmt: skip
-def test_what_kind_of_trouble_it_is_is_known(output: str, kind: ErrorKind):
-    assert error_in(output).kind is kind
+def test_what_kind_of_trouble_it_is_is_known(output: str, kind: str):
+    assert failed_commands.error_in(output).kind == kind
 
 
 _words = st.sampled_from(
@@ -128,32 +124,36 @@ def test_every_lesson_can_be_read_back_and_is_found_again_however_much_follows(a
 
 @pytest.mark.parametrize(("failed", "fix"), cases("workarounds", "a_way_round_a_failure_is_known"))
 def test_a_way_round_a_failure_is_known(failed: str, fix: str):
-    assert is_workaround(failed, fix)
+    assert failed_commands.is_workaround(failed, fix)
 
 
 @pytest.mark.parametrize(("failed", "fix"), cases("workarounds", "an_honest_fix_is_none"))
 def test_an_honest_fix_is_none(failed: str, fix: str):
-    assert not is_workaround(failed, fix)
+    assert not failed_commands.is_workaround(failed, fix)
 
 
 @pytest.mark.parametrize("line", ["npm test 2>/dev/null", "psql shop | grep x", "make | head -3", "make > /dev/null"])
 def test_where_only_some_lines_are_looked_at_nothing_is_known(line: str):
-    assert hides_result(line)
-    assert not hides_result("psql shop 2>&1 | tail -20")
+    assert failed_commands.hides_result(line)
+    assert not failed_commands.hides_result("psql shop 2>&1 | tail -20")
 
 
 @pytest.mark.parametrize("written", cases("workarounds", "a_check_that_an_edit_switches_off_is_seen"))
 def test_a_check_that_an_edit_switches_off_is_seen(written: str):
-    assert switched_off("src/a", f"1\tfoo\n2\t{written}\n") == f"2\t{written}"
-    assert not switched_off("src/cart.ts", "return 1")
-    assert all(switched_off(file, "") for file in (".eslintignore", "web/.eslintrc.json", ".golangci.yml"))
+    assert failed_commands.switched_off("src/a", f"1\tfoo\n2\t{written}\n") == f"2\t{written}"
+    assert not failed_commands.switched_off("src/cart.ts", "return 1")
+    assert all(
+        failed_commands.switched_off(file, "") for file in (".eslintignore", "web/.eslintrc.json", ".golangci.yml")
+    )
 
 
 # What a tool printed or a file said does not come back as a lesson because an agent did it.
 
 
 def kept(acts: list[Act]) -> list[str]:
-    return [fix.lesson.fix for fix in find_fixes(acts) if not is_from_stranger(fix.lesson, acts[: fix.at + 1])]
+    return [
+        fix.lesson.fix for fix in find_fixes(acts) if not lesson_finder.is_from_stranger(fix.lesson, acts[: fix.at + 1])
+    ]
 
 
 @pytest.mark.parametrize(("why", "steps", "fixes"), cases("lesson_sources", "fixes_of_ours"))
@@ -174,7 +174,7 @@ def test_a_disguise_does_not_help():
 
 def is_confirmed(*acts: Act) -> bool:
     [fix] = find_fixes(acts)
-    return confirmed_at(fix, acts) is not None
+    return lesson_finder.confirmed_at(fix, acts) is not None
 
 
 @pytest.mark.parametrize("words", cases("lesson_sources", "the_person_names_the_fix_before_it_is_tried"))
@@ -191,3 +191,87 @@ def test_the_person_speaks_for_the_fix_after_it_worked(words: str):
 @pytest.mark.parametrize(("why", "expected", "steps"), cases("lesson_sources", "confirmations"))
 def test_other_words_are_no_word_for_it(why: str, expected: bool, steps: Steps):
     assert is_confirmed(*acts_of(steps)) is expected, why
+
+
+# Evidence from two sessions brings a lesson into force; none for a month puts it away.
+
+
+NPM = Lesson("npm test", "pnpm test", How.INSTEAD, "Missing script: test")
+BACK = Lesson("pnpm test", "npm test", How.INSTEAD)
+
+
+def lesson(what: Lesson = NPM, *seen_in: str, days_old: float = 0, status: Status = Status.CANDIDATE) -> Rule:
+    return rule(
+        "Lesson", body=what.sentence(), origin=Lesson.ORIGIN, rule_type=RuleType.FAILURE, status=status,
+        days_old=days_old, tags=tuple(f"session:{one}" for one in seen_in), group=seen_in[0] if seen_in else "",
+    )  # fmt: skip
+
+
+def promoted(*rules: Rule) -> dict[str, str]:
+    changes = lesson_finder.promotion_plan(rules, now=NOW).changes
+    return {change.id: str(dict(change.after).get("status")) for change in changes if isinstance(change, Update)}
+
+
+def again(rule: Rule, what: Lesson = NPM, session: str = "s-2", *, is_confirmed: bool = False) -> Rule:
+    return lesson_finder.seen_again(rule, what, session, now=NOW, is_confirmed=is_confirmed)
+
+
+def test_two_sessions_or_a_month_decide_about_a_lesson_and_a_person_about_anything_else():
+    once, twice = lesson(NPM, "s-1", days_old=lesson_finder.FADES_DAYS - 1), lesson(BACK, "s-1", "s-2")
+    old = lesson(NPM, "s-1", days_old=lesson_finder.FADES_DAYS)
+    other = rule("x", status=Status.CANDIDATE, days_old=900, tags=("session:a", "session:b"))
+    assert promoted(once, twice, old, other) == {twice.id: "active", old.id: "archived"}
+    assert promoted(replace(twice, status=Status.ACTIVE)) == {}, "nothing more to do"
+
+
+def test_one_word_of_the_person_is_enough():
+    waiting = lesson(NPM, "s-1")
+    confirmed = again(waiting, session="s-1", is_confirmed=True)
+    assert confirmed.seen == waiting.seen
+    assert promoted(confirmed) == {waiting.id: "active"}
+    assert again(confirmed, session="s-1", is_confirmed=True) is confirmed
+
+
+SAME = cases("promotion", "the_same_failure_and_fix_are_one_lesson_whatever_they_ran_on")
+OTHER = cases("promotion", "another_fix_or_another_failure_is_another_lesson")
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "is_same"), [*((*pair, True) for pair in SAME), *((*pair, False) for pair in OTHER)]
+)
+def test_the_same_failure_and_fix_are_one_lesson_whatever_they_ran_on(one: str, two: str, is_same: bool):
+    first, second = Lesson.read(one), Lesson.read(two)
+    assert first is not None
+    assert second is not None
+    assert lesson_finder.is_same_lesson(first, second) is lesson_finder.is_same_lesson(second, first) is is_same
+
+
+def test_what_differed_between_two_sessions_is_left_out_and_a_linters_rules_come_together():
+    push = Lesson("git push", "git push -u origin feat/cart", How.INSTEAD, "no upstream branch")
+    told = again(lesson(push, "s-1"), replace(push, fix="git push -u origin fix/total"))
+    linted = again(
+        lesson(Lesson("make lint", "nilerr", How.RULE), "s-1"), Lesson("make lint", "gosec, nilerr", How.RULE)
+    )
+    assert told.body == '`git push` fails here with "no upstream branch"; `git push -u origin ...` works.'
+    assert linted.body == "`make lint` fails here where code breaks `nilerr, gosec`."
+
+
+def test_the_opposite_lesson_takes_the_place_of_the_old_one():
+    old, new = lesson(NPM, "s-1", "s-2", status=Status.ACTIVE), lesson(BACK, "s-3", "s-4")
+    assert promoted(old, new) == {new.id: "active", old.id: "superseded"}
+
+
+@given(st.lists(st.sampled_from(["s-1", "s-2", "s-3"]), min_size=1))
+def test_a_session_counts_once_however_often_it_is_read(seen_in: list[str]):
+    seen = lesson(NPM, "s-1")
+    for session in seen_in:
+        seen = again(seen, session=session)
+    assert seen.seen == len(lesson_finder.seen_in_sessions(seen)) == len({"s-1", *seen_in})
+
+
+def test_what_had_faded_waits_again_and_what_was_rejected_stays_away():
+    rejected = lesson(NPM, "s-1", status=Status.ARCHIVED)
+    returned = again(replace(rejected, tags=("session:s-1", lesson_finder.FADED_TAG)))
+    assert returned.status is Status.CANDIDATE
+    assert lesson_finder.FADED_TAG not in returned.tags
+    assert again(rejected).status is Status.ARCHIVED
