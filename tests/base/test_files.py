@@ -11,11 +11,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from recollect.base import files, swap
+from recollect.base import files
 from recollect.base.errors import BadInput, Conflict, HomeRefused
-from recollect.base.files import create_new, make_private_folder, read_limited, write_private, write_spare
+from recollect.base.files import (
+    create_new,
+    make_private_folder,
+    read_limited,
+    read_snapshot,
+    remove,
+    replace,
+    write_private,
+    write_spare,
+)
 from recollect.base.paths import Home, home, user_home
-from recollect.base.swap import read_snapshot, remove, replace
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links and pipes of POSIX")
 
@@ -315,7 +323,7 @@ def test_what_leads_out_of_a_project_is_no_file_too_large_or_not_utf8_is_refused
         read_snapshot(folder / "shop" / "link", within=folder / "shop")
     (folder / "loop").symlink_to(folder / "loop")
     os.mkfifo(folder / "pipe")
-    (folder / "large").write_bytes(b" " * (swap.MAX_BYTES + 1))
+    (folder / "large").write_bytes(b" " * (files.MAX_BYTES + 1))
     for name in ("loop", "shop", "pipe", "large"):
         with pytest.raises(BadInput, match="cannot be read"):
             read_snapshot(folder / name)
@@ -355,7 +363,7 @@ def test_a_file_that_came_went_or_was_changed_meanwhile_is_theirs(
     folder: Path, was: bytes | None, now: bytes | None, can_swap_names: bool, monkeypatch: pytest.MonkeyPatch
 ):
     if not can_swap_names:
-        monkeypatch.setattr(swap, "_exchange_names", lambda one, other: False)
+        monkeypatch.setattr(files, "_exchange_names", lambda one, other: False)
     path = folder / "settings.json"
     if was is not None:
         file(folder, was)
@@ -418,8 +426,8 @@ def test_no_edit_of_another_writer_is_lost(folder: Path, moment: str, monkeypatc
             spare.write_bytes(b"theirs")
         return done
 
-    swap_names = swap._exchange_names
-    monkeypatch.setattr(swap, "_exchange_names", exchange)
+    swap_names = files._exchange_names
+    monkeypatch.setattr(files, "_exchange_names", exchange)
     with pytest.raises(Conflict):
         replace(read_snapshot(path), b"ours")
 

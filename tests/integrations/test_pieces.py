@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.base.swap import FileSnapshot
+from recollect.base.files import FileSnapshot
 from recollect.integrations.pieces import LeftAlone, Section, is_intact, seal
 
 ENTRIES = ("- [Preference](ours-1.md) — one", "- [Failure](ours-2.md) — two")

@@ -14,7 +14,7 @@ import pytest
 
 from recollect.agents import Ability, Level, agent, callers, default_agent
 from recollect.app.core import App
-from recollect.base import swap
+from recollect.base import files as base_files
 from recollect.base.errors import BadInput, Conflict, NoProject
 from recollect.daemon import spool
 from recollect.integrations import agent_pieces
@@ -451,7 +451,7 @@ def test_a_file_that_never_rests_is_left(app: App, settings: Path, monkeypatch: 
     def restless(*_: object, **__: object) -> None:
         raise Conflict("changed")
 
-    monkeypatch.setattr(swap, "replace", restless)
+    monkeypatch.setattr(base_files, "replace", restless)
 
     with pytest.raises(Conflict, match="changes all the time"):
         install.install(app, agent=(host,))

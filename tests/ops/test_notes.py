@@ -11,7 +11,7 @@ import pytest
 
 from recollect.app import note_files
 from recollect.app.core import App
-from recollect.base import swap
+from recollect.base import files as base_files
 from recollect.base.errors import BadInput, Conflict, NotFound, RecollectError, StoreBusy, UnknownId
 from recollect.jobs import vault_sync
 from recollect.lifecycle import strength
@@ -414,7 +414,7 @@ def test_a_save_while_we_write_is_never_lost(
         for each in editor:
             each(place, "the editor's")  # type: ignore[call-arg]
 
-    change, exchanged = note_folder.change, swap._exchange_names
+    change, exchanged = note_folder.change, base_files._exchange_names
 
     def changing(at: note_folder.Vault, path: str, old: str, new: str) -> None:
         if moment == "before it is written":
@@ -427,7 +427,7 @@ def test_a_save_while_we_write_is_never_lost(
 
     monkeypatch.setattr(note_folder, "change", changing)
     if moment == "at the swap":
-        monkeypatch.setattr(swap, "_exchange_names", exchanging)
+        monkeypatch.setattr(base_files, "_exchange_names", exchanging)
     works = {
         "evolve": lambda: notes.evolve(app, "zebra", "The giraffe.", title="Giraffe"),
         "archive": lambda: notes.archive(app, ("zebra",)),

@@ -15,7 +15,7 @@ import pytest
 from recollect.agents import claude_memory
 from recollect.app.core import App
 from recollect.app.states import Memo
-from recollect.base import swap
+from recollect.base import files as base_files
 from recollect.base.clock import FixedClock, SystemClock
 from recollect.base.errors import BadInput, NoProject
 from recollect.base.paths import Home
@@ -358,15 +358,15 @@ def test_nothing_is_written_through_a_link(app: App, lived_in: Path, tmp_path: P
 @pytest.mark.parametrize("edits", [2, 100])
 def test_an_edit_that_comes_meanwhile_is_kept(app: App, lived_in: Path, monkeypatch: pytest.MonkeyPatch, edits: int):
     rules.add(app, "Use pnpm")
-    index, look, to_come = lived_in / "MEMORY.md", swap.read_snapshot, [b"- more\n"] * edits
+    index, look, to_come = lived_in / "MEMORY.md", base_files.read_snapshot, [b"- more\n"] * edits
 
-    def look_while_others_write(path: Path, *, within: Path | None = None) -> swap.FileSnapshot:
+    def look_while_others_write(path: Path, *, within: Path | None = None) -> base_files.FileSnapshot:
         found = look(path, within=within)
         if path == index and to_come:
             index.write_bytes(index.read_bytes() + to_come.pop())
         return found
 
-    monkeypatch.setattr(swap, "read_snapshot", look_while_others_write)
+    monkeypatch.setattr(base_files, "read_snapshot", look_while_others_write)
     told = install.sync(app)
 
     if edits == 2:
@@ -411,7 +411,7 @@ def test_a_failed_write_is_an_error(
             (lived_in / "MEMORY.md").chmod(0o400)
         else:
             refuse = OSError(errno.EROFS, "Read-only file system")
-            patch.setattr(swap, "write_spare", lambda *_: (_ for _ in ()).throw(refuse))
+            patch.setattr(base_files, "_copy_attributes", lambda *_: (_ for _ in ()).throw(refuse))
         with pytest.raises(BadInput, match=said):
             install.sync(app)
     install.sync(app, off=True)

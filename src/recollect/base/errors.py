@@ -106,9 +106,6 @@ class HomeRefused(RecollectError, exit_code=10):
     """The home folder is not safely ours."""
 
 
-_REINSTALL = "Recall goes on with words alone. To fix it: `pip install --force-reinstall recollect`."
-
-
 class ModelError(RecollectError, exit_code=11):
     """The embedding model; recall goes on with words alone."""
 
@@ -123,15 +120,9 @@ class ModelLoading(ModelError):
 class ModelMissing(ModelError):
     """The embedding model's file does not exist."""
 
-    def __init__(self, file: str) -> None:
-        super().__init__(f"The embedding model is not there ({file}).", hint=_REINSTALL)
-
 
 class ModelBroken(ModelError):
     """The embedding model's file is not what was shipped."""
-
-    def __init__(self, file: str, problem: str) -> None:
-        super().__init__(f"The embedding model {file} is not what was shipped: {problem}.", hint=_REINSTALL)
 
 
 class ModelUnfit(ModelError):

@@ -59,9 +59,10 @@ class Log:
 def read_last(folder: Path, *, limit: int, session: str = "") -> list[str]:
     """The newest lines of a session, or of all. `session` may be the beginning of its id."""
     kept: deque[str] = deque(maxlen=limit)
+    mark = f" session={session}" if session else ""
     for path in _generations(folder / FILE):
         with suppress(OSError), path.open(encoding="utf-8", errors="replace") as file:
-            kept.extend(line.rstrip("\n") for line in file if _is_of(line, session))
+            kept.extend(line.rstrip("\n") for line in file if mark in line)
     return list(kept)
 
 
@@ -81,9 +82,8 @@ class LogFollower:
 
     def __init__(self, folder: Path, session: str = "") -> None:
         self._path = folder / FILE
-        self._session = session
+        self._mark = f" session={session}" if session else ""
         self._inode, self._offset = self._stat()
-        self._rest = b""
 
     def __iter__(self) -> Iterator[str]:
         while True:
@@ -94,18 +94,15 @@ class LogFollower:
 
     def read_new(self) -> list[str]:
         inode, size = self._stat()
+        if inode != self._inode or size < self._offset:
+            self._inode, self._offset = inode, 0
         if not inode:
             return []
-        if inode != self._inode or size < self._offset:
-            self._inode, self._offset, self._rest = inode, 0, b""
         with self._path.open("rb") as log:
             log.seek(self._offset)
-            text = log.read(_READ_BYTES)
-        self._offset += len(text)
-        *lines, rest = (self._rest + text).split(b"\n")
-        self._rest = rest[-_READ_BYTES:]
-        decoded = (line.decode("utf-8", "replace") for line in lines)
-        return [line for line in decoded if _is_of(line, self._session)]
+            *lines, rest = log.read(_READ_BYTES).split(b"\n")
+            self._offset = log.tell() - len(rest)  # of a line that is not whole yet
+        return [line for line in (one.decode("utf-8", "replace") for one in lines) if self._mark in line]
 
     def _stat(self) -> tuple[int, int]:
         try:
@@ -113,7 +110,3 @@ class LogFollower:
         except OSError:
             return 0, 0
         return found.st_ino, found.st_size
-
-
-def _is_of(line: str, session: str) -> bool:
-    return not session or f" session={session}" in line

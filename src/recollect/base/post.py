@@ -15,7 +15,6 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from recollect.base.errors import BadInput
@@ -28,17 +27,11 @@ class BadAddress(ValueError):
     pass
 
 
-class Reply(NamedTuple):
-    status: int
-    reason: str
-    content: bytes
-
-
 def post_json(
     url: str, body: Mapping[str, object], headers: Mapping[str, str], *, timeout_s: float, max_bytes: int
-) -> Reply:
-    """Raises TimeoutError, OSError, HTTPException, BadAddress or ValueError. The content may be one byte longer than
-    `max_bytes`, so that the caller sees that it is too long."""
+) -> tuple[int, str, bytes]:
+    """Status, reason and content, which may be one byte longer than `max_bytes`, so that the caller sees that it is too
+    long. Raises TimeoutError, OSError, HTTPException, BadAddress or ValueError."""
     kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
     try:
         parts = urlsplit(url)
@@ -64,7 +57,7 @@ def post_json(
         sent = {"Content-Type": "application/json", "Accept": "application/json", **headers}
         connection.request("POST", parts.path, json.dumps(body).encode(), sent)
         response = connection.getresponse()
-        reply = Reply(response.status, response.reason, response.read(max_bytes + 1))
+        reply = response.status, response.reason, response.read(max_bytes + 1)
     except (OSError, http.client.HTTPException, ValueError, AttributeError) as problem:
         if is_over.is_set():
             raise TimeoutError from None

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -85,14 +84,12 @@ class Model:
             from recollect.embed.embedder import load
 
             try:
-                self._loaded = {name: load(name, self._key_file)}
+                self._loaded, self._failed = {name: load(name, self._key_file)}, {}
             except (ModelError, BadInput) as problem:
                 self._wait_s = min(2 * self._wait_s, RETRY_S[1]) if name in self._failed else RETRY_S[0]
                 self._retry_at_s = time.monotonic() + self._wait_s
                 self._failed = {name: problem}
-                return False
-            self._failed = {}
-            return True
+            return name in self._loaded
 
 
 class WarmApp(App):
@@ -105,10 +102,9 @@ class WarmApp(App):
 
     def store_path(self, scope: Scope) -> Path | None:
         """Looked up once per request: a prompt asks for it 25 times, and each look reads a folder."""
-        found = self.paths.get(scope) or super().store_path(scope)
-        if found is not None:
+        if scope not in self.paths and (found := super().store_path(scope)):
             self.paths[scope] = found
-        return found
+        return self.paths.get(scope)
 
     @property
     def embedder(self) -> Embedder:
@@ -143,8 +139,9 @@ class Apps:
         self._clock = clock
         self._model = model
         self._max_apps = max_apps
-        # By key and root of the project; the one used last stands last.
-        self._open: OrderedDict[tuple[str, str], _OpenApp] = OrderedDict()
+        self._open: dict[
+            tuple[str, str], _OpenApp
+        ] = {}  # by key and root of the project; the one used last stands last
         self._guard = threading.Lock()
 
     # For requests
@@ -177,7 +174,7 @@ class Apps:
         settings = self._settings(project, environ)
         app = self._new_app(project, settings, warm=self._model.is_ready(settings.text(_MODEL)))
         # Vectors that the open App of the same project has in memory need not be read again.
-        entry = dict(self._entries()).get(_key(project))
+        entry = self._open.get(_key(project))
         if entry is not None and entry.app.warm and entry.lock.acquire(timeout=LOCK_WAIT_S):
             try:
                 if not entry.dropped:
@@ -193,9 +190,7 @@ class Apps:
     # For jobs
 
     def open_roots(self) -> dict[str, float]:
-        found = {root: entry.used_s for (_, root), entry in self._entries()}
-        found.setdefault(NO_PROJECT, float("-inf"))
-        return found
+        return {NO_PROJECT: float("-inf")} | {root: entry.used_s for (_, root), entry in self._entries()}
 
     def known_roots(self) -> list[str]:
         return [NO_PROJECT, *(one.root for one in projects.known(self._home.projects) if one.exists)]
@@ -233,7 +228,6 @@ class Apps:
         for _, entry in self._entries():
             if entry.used_s <= before_s:
                 self._drop(entry)
-                _close_if_dropped(entry)
 
     def close(self) -> None:
         self.close_unused(0)
@@ -251,9 +245,8 @@ class Apps:
     def _project(self, folder: str) -> Project | None:
         """None for a folder that is gone and has no memory: nothing is made for it."""
         found = projects.find(Path(folder or NO_PROJECT), self._user_home)
-        if found is not None and not found.root.is_dir():
-            return found if projects.store_folder(self._home.projects, found) else None
-        return found
+        is_kept = found and (found.root.is_dir() or projects.store_folder(self._home.projects, found))
+        return found if is_kept else None
 
     def _entries(self) -> list[tuple[tuple[str, str], _OpenApp]]:
         with self._guard:
@@ -262,21 +255,20 @@ class Apps:
     def _entry(self, project: Project | None) -> _OpenApp:
         key = _key(project)
         with self._guard:
-            entry = self._open.get(key)
-            if entry is None:
-                entry = self._open[key] = _OpenApp(self._new_app(project, load(None, None, {})))
+            entry = self._open.pop(key, None) or _OpenApp(self._new_app(project, load(None, None, {})))
             entry.used_s = time.monotonic()
-            self._open.move_to_end(key)
-            surplus = [self._open.popitem(last=False)[1] for _ in range(len(self._open) - self._max_apps)]
+            self._open[key] = entry
+            surplus = list(self._open.values())[: -self._max_apps]
         for old in surplus:
-            old.dropped = True
-            _close_if_dropped(old)
+            self._drop(old)
         return entry
 
     def _drop(self, entry: _OpenApp) -> None:
+        """Closed now, or by the thread that has it."""
         with self._guard:
-            self._open = OrderedDict((key, one) for key, one in self._open.items() if one is not entry)
+            self._open = {key: one for key, one in self._open.items() if one is not entry}
         entry.dropped = True
+        _close_if_dropped(entry)
 
     def _new_app(self, project: Project | None, settings: Settings, *, warm: bool = False) -> WarmApp:
         app = WarmApp(home=self._home, project=project, settings=settings, clock=self._clock, actor="agent")

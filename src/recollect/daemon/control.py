@@ -61,15 +61,11 @@ def stop(place: Place) -> Ended:
 
 def find_holder(path: str) -> int | None:
     """The process that has the lock, as the system reports it; None where nobody has it or the system cannot say."""
-    if sys.platform != "linux":
-        return None
     with suppress(OSError, ValueError):
         found = os.stat(path)
         file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
-        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
-            fields = line.split()
-            if fields[1] == "FLOCK" and fields[5] == file:
-                return int(fields[4])
+        locks = map(str.split, Path("/proc/locks").read_text(encoding="ascii").splitlines())
+        return next((int(lock[4]) for lock in locks if (lock[1], lock[5]) == ("FLOCK", file)), None)
     return None
 
 
@@ -91,8 +87,6 @@ def _signal_holder(path: str, number: signal.Signals) -> bool:
 
 def _is_free_soon(path: str) -> bool:
     until_s = time.monotonic() + _END_WITHIN_S
-    while lockfile.is_held(path):
-        if time.monotonic() > until_s:
-            return False
+    while (is_held := lockfile.is_held(path)) and time.monotonic() < until_s:
         time.sleep(_LOOK_S)
-    return True
+    return not is_held

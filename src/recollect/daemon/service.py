@@ -126,8 +126,7 @@ class Service:
         header = request.header
         op = header.get("op", "hook")
         is_event = op in ("hook", "ask")
-        # A newer hook, or a newer protocol, is served by a daemon of its own version. Never the other way round: two
-        # that retire each other would never end.
+        # A newer hook is served by a daemon of its own version. Not the other way round: two would retire each other.
         is_newer = is_event and version_key(header.get("version", "")) > version_key(__version__)
         if is_newer or read_number(header, "protocol") > frame.PROTOCOL:
             self._server.stop("a newer version takes over")
@@ -254,12 +253,11 @@ class Service:
         """Hooks come in bursts: a prompt, then tools."""
         return self._server.active > 0 or time.monotonic() - self._last_request_s < _QUIET_S
 
-    def _tidy(self) -> bool:
+    def _tidy(self) -> None:
         self._apps.close_unused()
         sweep_old_answers(Path(self._place.recalls), self._clock.now())
-        return False
 
-    def _begin(self) -> bool:
+    def _begin(self) -> None:
         """After an upgrade the agents' script is still the old one. Where none is installed, none is made."""
         gc.freeze()  # what is loaded by now stays
         gc.enable()  # the process that started us had put it off (wire/client.py)
@@ -270,24 +268,21 @@ class Service:
         if os.path.exists(stub.script_path(root)) and not stub.is_current(root, sys.executable):
             stub.write_hook(root, sys.executable)
             self._log.line("hook-renewed", version=__version__)
-        return False
 
 
-def _load_language() -> bool:
+def _load_language() -> None:
     from recollect.app import rule_keeping  # no first answer waits for it
 
     rule_keeping.load_english()
-    return False
 
 
 def _check_model(app: App) -> None:
     """Raises ModelLoading: a long operation can wait for that. Where there is no model, it says so in its own way."""
     try:
         _ = app.embedder
-    except ModelLoading:
-        raise
-    except (ModelError, BadInput):
-        pass
+    except (ModelError, BadInput) as problem:
+        if isinstance(problem, ModelLoading):
+            raise
 
 
 def version_key(version: str) -> tuple[int, ...]:

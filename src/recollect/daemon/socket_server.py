@@ -1,9 +1,8 @@
 """Takes requests off the socket and sends answers back. Knows frames, not what is asked for (service.py).
 
 A few threads wait for connections, and each serves one at a time; where none is left to wait, one more is started. So a
-client that sends slowly, or nothing, costs a thread that sleeps. Few of them answer at a time. Everything has a limit:
-connections, bytes, seconds. Over a limit the answer is `busy`, and the hook's pointer stays in the spool. A thread that
-has to wait for long says so (`Request.wait`): its client is told, and another may answer meanwhile.
+client that sends slowly, or nothing, costs a thread that sleeps. Over a limit of connections or bytes the answer is
+`busy`. A thread that has to wait for long says so (`Request.wait`): its client is told, and another may answer.
 """
 
 from __future__ import annotations
@@ -39,16 +38,9 @@ STARTING = "the daemon was still starting"
 SLOW = "answering took longer than a hook waits: the machine is busy, or the daemon was paused"
 HOOK_GONE = "the hook ended before it could print the answer"
 
-COUNTED = (
-    "requests",
-    "answered",  # hooks that printed their answer and confirmed it
-    "late",  # hooks that had given up when their turn or their answer came, and those that could not print it
-    "busy",
-    "slow",  # connections that sent nothing in time
-    "refused",
-    "broken",
-    "failed",
-)
+# answered: hooks that printed their answer and confirmed it. late: those that had given up when their turn or their
+# answer came, or could not print it. slow: connections that sent nothing in time.
+COUNTED = "requests answered late busy slow refused broken failed".split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +59,18 @@ class Answer:
     after: Callable[[bool], None] | None = None
 
 
-class _Busy(Exception):
-    """Too much is buffered already."""
+Handler = Callable[[Request], Answer]
 
 
 class Server:
     def __init__(
-        self,
-        place: Place,
-        listener: socket.socket,
-        token: str,
-        handler: Callable[[Request], Answer],
-        report_failure: Callable[[Exception], None],
+        self, place: Place, listener: socket.socket, token: str, handler: Handler, report: Callable[[Exception], None]
     ) -> None:
         self._place = place
         self._listener = listener
         self._token = token
         self._handler = handler
-        self._report_failure = report_failure
+        self._report_failure = report
         self._lock = threading.Lock()  # guards what follows
         self._connections: set[socket.socket] = set()
         self._idle = 0
@@ -113,9 +99,7 @@ class Server:
 
     def serve(self, tick: Callable[[], str], stop_listening: Callable[[], None]) -> str:
         """Until told to stop, or until `tick` (called every few seconds) names a reason; returns the reason.
-
-        `stop_listening` removes the socket's name, so that nobody new comes while the last are answered.
-        """
+        `stop_listening` removes the socket's name, so that nobody new comes while the last are answered."""
         self._listener.setblocking(True)
         self._woken.settimeout(TICK_S)
         for _ in range(MAX_WAITING_THREADS):
@@ -214,7 +198,7 @@ class Server:
                 size += len(chunk)
                 self._buffered_bytes += len(chunk)
                 if self._buffered_bytes > MAX_BUFFERED_BYTES:
-                    raise _Busy
+                    raise MemoryError
             return chunk
 
         try:
@@ -224,7 +208,7 @@ class Server:
                 return header, body
         except TimeoutError:
             self._count("slow")
-        except _Busy:
+        except MemoryError:
             self._refuse_as_busy(sock)
         except (OSError, frame.CutFrame):
             pass  # gone

@@ -1,8 +1,8 @@
 """Events that no daemon was running to receive: the pointers that hooks left and have not removed (wire/pointer.py).
 
-A pointer is deleted only after its event is committed; receiving one twice does nothing the second time, so a daemon
-that ends in between does no harm. A file whose hook is still running is left alone. One that was cut short, because its
-hook was killed in the middle, is read as far as it goes. A file that cannot be read at all is set aside in `bad`.
+A pointer is deleted only after its event is committed; receiving one twice does nothing the second time. A file whose
+hook is still running is left alone, one that was cut short is read as far as it goes, one that cannot be read at all is
+set aside in `bad`.
 """
 
 from __future__ import annotations
@@ -74,8 +74,7 @@ class SpoolDrain:
 
 
 def drain(place: Place) -> Iterator[tuple[str, Pointer]]:
-    """Every pointer whose hook has ended, the oldest first, with the path to delete once it is dealt with. `at_ns`:
-    when it was left."""
+    """Every pointer whose hook has ended, oldest first (`at_ns`), with the path to delete once it is dealt with."""
     folder = place.spool + FOLDER
     try:
         found = [(entry.stat(follow_symlinks=False).st_mtime_ns, entry.name) for entry in os.scandir(folder)]
@@ -112,13 +111,11 @@ def _is_in_use(name: str) -> bool:
     left_ns, _, pid = name.partition(".")
     if not (left_ns.isdigit() and pid.isdigit()) or not 0 <= time.monotonic_ns() - int(left_ns) < MAX_HOOK_S * 1e9:
         return False
-    if sys.platform == "win32":  # where to ask for a process is to end it; to drain too early does no harm
-        return False
-    try:
-        os.kill(int(pid) or -1, 0)
-    except (OSError, OverflowError):  # none, or somebody else's
-        return False
-    return True
+    with suppress(OSError, OverflowError):  # none, or somebody else's
+        if sys.platform != "win32":  # where to ask for a process is to end it; to drain too early does no harm
+            os.kill(int(pid) or -1, 0)
+            return True
+    return False
 
 
 def _read(path: str) -> Pointer:

@@ -1,8 +1,7 @@
 """Runs a daemon, from the lock to the last answer.
 
-Order matters. The lock first: whoever has it may replace the socket, so a name left behind is no obstacle. Then the
-socket, before anything large is loaded: hooks that connect meanwhile wait a few hundredths of a second. At the end the
-other way round: the socket's name goes first, so that nobody new comes, and the lock last.
+Order matters. The lock first: whoever has it may replace the socket. Then the socket, before anything large is loaded:
+hooks that connect meanwhile wait. At the end the socket's name goes first, so that nobody new comes, and the lock last.
 """
 
 from __future__ import annotations
@@ -35,7 +34,13 @@ def main() -> NoReturn:
 
 def run_daemon(environ: Mapping[str, str]) -> int:
     """Serves until there is a reason to end; the exit code."""
-    _prepare_process()
+    os.umask(0o077)
+    os.chdir("/")  # no folder is kept from being removed or unmounted
+    if sys.platform != "win32":
+        import resource
+
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # prompts are in memory
     place: Place | None = None
     try:
         ours = Home(home(environ))
@@ -65,35 +70,22 @@ def run_daemon(environ: Mapping[str, str]) -> int:
     return 0
 
 
-def _prepare_process() -> None:
-    os.umask(0o077)
-    os.chdir("/")  # no folder is kept from being removed or unmounted
-    if sys.platform != "win32":
-        import resource
-
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # prompts are in memory
-
-
 def _take_lock(place: Place) -> int | None:
     """None where another daemon answers, or does not let go."""
     until_s = time.monotonic() + _LOCK_WAIT_S
-    while (lock := lockfile.acquire(place.lock)) is None:
+    while (lock := lockfile.acquire(place.lock)) is None and time.monotonic() < until_s:
         with suppress(OSError):
             connect(place, 0.1).close()
-            return None
-        if time.monotonic() > until_s:
             return None
         time.sleep(_RETRY_S)
     return lock
 
 
 def _find_socket(place: Place) -> tuple[int, int] | None:
-    try:
+    with suppress(OSError):
         found = os.lstat(place.address if place.tcp else place.socket)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+        return found.st_dev, found.st_ino
+    return None
 
 
 def _stop_listening(place: Place, ours: tuple[int, int] | None) -> None:

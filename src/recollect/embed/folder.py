@@ -35,6 +35,7 @@ _TYPES = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "F64": "<f8", "I8": "i1", "
 MAX_BYTES = 2_000_000_000  # of the numbers: in memory they take as much again while they are read
 WEIGHTS = "model.safetensors"
 _POOLING = "1_Pooling/config.json"
+_REINSTALL = "Recall goes on with words alone. To fix it: `pip install --force-reinstall recollect`."
 _HINT = (
     "docs/EMBEDDING.md says what a folder must hold. A server that runs the model can be named instead "
     "(http://127.0.0.1:PORT/v1#MODEL); `shipped` is always there."
@@ -69,7 +70,8 @@ class Folder:
 
     def unfit(self, problem: str) -> ModelError:
         if self._is_shipped:
-            return ModelBroken(self.path.name, problem)
+            message = f"The embedding model {self.path.name} is not what was shipped: {problem}."
+            return ModelBroken(message, hint=_REINSTALL)
         return ModelUnfit(f"The embedding model {self.path} cannot be used: {problem}.", hint=_HINT)
 
     def weights(self) -> Tensors:
@@ -91,7 +93,8 @@ class Folder:
                 raise self.unfit(f"{name} has {size:,} bytes, and at most {max_bytes:,} are read")
             read = np.fromfile(path, np.uint8)
         except FileNotFoundError:
-            raise ModelMissing(name) if self._is_shipped else self.unfit(f"it has no {name}") from None
+            missing = ModelMissing(f"The embedding model is not there ({name}).", hint=_REINSTALL)
+            raise missing if self._is_shipped else self.unfit(f"it has no {name}") from None
         except (OSError, MemoryError) as problem:
             raise self.unfit(f"{name} cannot be read ({problem})") from None
         digest = hashlib.sha256(read.data)

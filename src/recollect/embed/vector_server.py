@@ -82,11 +82,11 @@ class Endpoint:
     def _post(self, texts: list[str], timeout_s: float) -> bytes:
         url = f"{self._where}{self._url.path.rstrip('/').removesuffix('/embeddings') or '/v1'}/embeddings"
         body = {"model": self._name, "input": texts, "encoding_format": "float"}
-        reply = post_json(url, body, self._headers, timeout_s=timeout_s, max_bytes=_MAX_ANSWER_BYTES)
-        if reply.status != http.client.OK:
-            why = " (is the key in embedding.key the right one?)" if reply.status in (401, 403) else ""
-            raise _BadReply(f"answered {reply.status} {clip(reply.reason, 40)}{why}".rstrip())
-        return reply.content
+        status, reason, content = post_json(url, body, self._headers, timeout_s=timeout_s, max_bytes=_MAX_ANSWER_BYTES)
+        if status != http.client.OK:
+            why = " (is the key in embedding.key the right one?)" if status in (401, 403) else ""
+            raise _BadReply(f"answered {status} {clip(reason, 40)}{why}".rstrip())
+        return content
 
 
 def _parse_address(setting: str) -> SplitResult:

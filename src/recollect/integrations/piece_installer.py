@@ -3,7 +3,7 @@
 A settings file is only ever inserted into, and what was inserted where is kept in the receipts (never the file's own
 text, which may hold secrets), so that taking it back leaves the file byte for byte; where it was edited since, only our
 entries go. A file of ours ends in a checksum of itself: one that a person edited is left alone and reported. Nothing is
-written through a link in a project's tree, nor half, nor over an edit made meanwhile (base/swap.py).
+written through a link in a project's tree, nor half, nor over an edit made meanwhile (base/files.py).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.app.core import App
-from recollect.base import swap
+from recollect.base import files
 from recollect.base.errors import BadInput, Conflict
-from recollect.base.swap import FileSnapshot
+from recollect.base.files import FileSnapshot
 from recollect.integrations.pieces import Edit, Entries, LeftAlone, Piece, Receipts
 from recollect.integrations.settings_text import NotPlain
 from recollect.wire import lockfile
@@ -97,9 +97,9 @@ class Work:
             if outcome.is_change:
                 self.receipts.save()
                 if edit.content is None:
-                    swap.remove(found)
+                    files.remove(found)
                 else:
-                    swap.replace(found, edit.content, new_mode=piece.mode)
+                    files.replace(found, edit.content, new_mode=piece.mode)
         except BaseException:
             self.receipts.pieces = kept
             raise

@@ -19,10 +19,9 @@ from typing import Any, NamedTuple
 
 from recollect.agents import Form
 from recollect.app.core import App
-from recollect.base import swap
+from recollect.base import files
 from recollect.base.errors import BadInput
-from recollect.base.files import read_limited, write_private
-from recollect.base.swap import FileSnapshot, digest
+from recollect.base.files import FileSnapshot, digest, read_limited, write_private
 from recollect.integrations import settings_text
 from recollect.integrations.settings_text import Insertion, KeyPath, Tree, value_at
 
@@ -121,7 +120,7 @@ class Piece:
             found = os.lstat(self.path)
             if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
                 raise LeftAlone(f"{self.path} {_NOT_PLAIN_FILE}")
-        return swap.read_snapshot(self.path)
+        return files.read_snapshot(self.path)
 
     def edit(self, found: FileSnapshot, receipt: Receipt | None, *, wanted: bool) -> Edit:
         """`receipt`: of the last time that it was added. LeftAlone or NotPlain where it is not ours to change."""
@@ -138,7 +137,7 @@ class Entries(Piece):
     name: KeyPath = ()  # of a single entry, which must not be somebody else's
 
     def look(self) -> FileSnapshot:
-        return swap.read_snapshot(self.path, within=self.root)
+        return files.read_snapshot(self.path, within=self.root)
 
     def edit(self, found: FileSnapshot, receipt: Receipt | None, *, wanted: bool) -> Edit:
         settings = settings_text.load(self.form, found.text, self.tree)

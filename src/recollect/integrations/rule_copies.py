@@ -18,7 +18,7 @@ from typing import NamedTuple
 from recollect.agents import RuleCopy, default_agent
 from recollect.app.core import App
 from recollect.app.memory_search import rules_in_force
-from recollect.base import swap
+from recollect.base import files
 from recollect.base.errors import BadInput
 from recollect.base.files import read_limited
 from recollect.base.moment import Moment
@@ -140,7 +140,7 @@ def _is_entry(line: str) -> bool:
 def _read(path: Path) -> str:
     """Empty where there is no such file, or it cannot be read."""
     try:
-        return read_limited(path, swap.MAX_BYTES).decode("utf-8", "replace")
+        return read_limited(path, files.MAX_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
 

@@ -18,7 +18,7 @@ class Job(NamedTuple):
     """
 
     name: str
-    target: str | Callable[[], bool]
+    target: str | Callable[[], object]
     """`module:function`, loaded when first needed; or a function of the process itself, which belongs to no project."""
     every_s: float = 0.0  # how often it runs in each open project; 0: for each turn that is read
     quiet_s: float | None = None  # it runs once sessions were quiet for so long, and in every project each `every_s`

@@ -118,19 +118,19 @@ def ask_server(protocol: Protocol, url: str, *, key: str, model: str, text: str,
     body = {"model": model, "messages": [{"role": "user", "content": text}], "max_tokens": MAX_TOKENS, "stream": False}
     address = url.partition("?")[0].rstrip("/") + protocol.path
     try:
-        reply = post_json(address, body, protocol.headers(key), timeout_s=seconds, max_bytes=MAX_BYTES)
+        status, _, content = post_json(address, body, protocol.headers(key), timeout_s=seconds, max_bytes=MAX_BYTES)
     except TimeoutError:
         return Answer(problem="no answer in time")
     except BadAddress as problem:
         return Answer(problem=str(problem))
     except (OSError, http.client.HTTPException, ValueError) as problem:
         return Answer(problem=f"cannot be asked ({type(problem).__name__})")
-    if reply.status != http.client.OK:
-        return Answer(problem=f"status {reply.status}")
-    if len(reply.content) > MAX_BYTES:
+    if status != http.client.OK:
+        return Answer(problem=f"status {status}")
+    if len(content) > MAX_BYTES:
         return Answer(problem=f"more than {MAX_BYTES:,} bytes of answer")
     try:
-        answer = json.loads(reply.content)
+        answer = json.loads(content)
     except (ValueError, RecursionError):
         return Answer(problem="an answer that cannot be read")
     usage = answer.get("usage") if isinstance(answer, dict) else None

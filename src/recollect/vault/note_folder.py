@@ -1,6 +1,6 @@
 """The files of a vault: found, read, made, changed, moved. What they mean is page.py's.
 
-No link is followed on the way to a note. A file is only overwritten if it still is what was read (base/swap.py), made
+No link is followed on the way to a note. A file is only overwritten if it still is what was read (base/files.py), made
 only where there is none, and moved in one step, so that what an editor saves meanwhile is never lost."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from recollect.base import swap
+from recollect.base import files
 from recollect.base.errors import BadInput, Conflict
 from recollect.base.files import create_new, read_limited
 from recollect.base.text import one_line, storable
@@ -111,16 +111,16 @@ def change(vault: Vault, path: str, old: str, new: str) -> None:
     """Overwrite what was read. Conflict where somebody saved it meanwhile; theirs stays."""
     found = _look(vault, path, old)
     if new != old:
-        swap.replace(found, new.encode())
+        files.replace(found, new.encode())
 
 
 def remove(vault: Vault, path: str, text: str) -> None:
     """Remove what `create` made. Conflict where it says something else by now."""
-    swap.remove(_look(vault, path, text))
+    files.remove(_look(vault, path, text))
 
 
-def _look(vault: Vault, path: str, text: str) -> swap.FileSnapshot:
-    found = swap.read_snapshot(vault.base / path, within=vault.base)
+def _look(vault: Vault, path: str, text: str) -> files.FileSnapshot:
+    found = files.read_snapshot(vault.base / path, within=vault.base)
     if found.content != text.encode():
         raise Conflict(f"{path} was saved by someone else just now.", hint="It was left as it is. Try again.")
     return found

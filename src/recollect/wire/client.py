@@ -3,10 +3,8 @@
 Whoever gets the spawn lock starts it; nobody waits for a lock. The daemon inherits the locked descriptor and holds it
 until it ends: from the first instant of its start no second one is begun, and one that dies frees the way. (On Windows
 it cannot inherit a lock; there a start counts as under way for STARTING_S.) The lifetime lock, which a daemon takes
-itself, decides in the end. Daemons that die soon after their start slow down the next starts, and never end them.
-
-The daemon is nobody's child (reparented, so no zombie), in a session of its own, with its descriptors on /dev/null, `/`
-as its folder, and only the environment variables listed here: none of the agent's keys or the first session's settings.
+itself, decides in the end. The daemon is nobody's child (reparented, so no zombie), in a session of its own, with only
+the environment variables listed here: none of the agent's keys or the first session's settings.
 """
 
 import os
@@ -86,12 +84,9 @@ def ask(place: Place, header: "Mapping[str, str]", body: bytes, timeout_s: float
 
 
 def remove_runtime(place: Place, until: float) -> bool:
-    """Remove what daemons and hooks of a home made for each other; False where a daemon still lives at `until`, on
-    time.monotonic(), and then everything stays.
-
-    Both locks are held meanwhile. A daemon that starts just then finds its lock file gone and makes another. Only our
-    own names are removed; a folder that holds anything else stays.
-    """
+    """Remove what daemons and hooks of a home made for each other, and only that; False where a daemon still lives at
+    `until`, on time.monotonic(), and then everything stays. Both locks are held meanwhile: a daemon that starts just
+    then finds its lock file gone and makes another."""
     import shutil
     from contextlib import suppress
 
@@ -140,7 +135,7 @@ def reach(place: Place, python: str, package: str, until: float) -> "_socket.soc
         except OSError:
             return None
         if began == BEGUN:
-            is_starting = lockfile.is_held(place.spawn_lock) if lockfile.INHERITED else _is_recent(read_starts(place))
+            is_starting = lockfile.is_held(place.spawn_lock) if lockfile.INHERITED else read_starts(place).is_recent
             # The lifetime lock is checked last: checking takes it for an instant, when a daemon may want it.
             if not is_starting and not lockfile.is_held(place.lock):
                 return None  # it is dead already
@@ -164,7 +159,7 @@ def start(place: Place, python: str, package: str) -> int:
         return UNDER_WAY
     try:
         starts = read_starts(place)
-        if lockfile.is_held(place.lock) or (not lockfile.INHERITED and _is_recent(starts)):
+        if lockfile.is_held(place.lock) or (not lockfile.INHERITED and starts.is_recent):
             return UNDER_WAY
         if starts.pause_s > 0:
             return IN_VAIN
@@ -202,21 +197,20 @@ def announce(place: Place, pid: int, version: str) -> None:
 
 
 class Starts:
-    """How many daemons were started in a row, each within STEADY_S of the one before, how long ago the last one was,
-    and why it failed."""
+    """How many were started in a row, each within STEADY_S of the one before; when the last was, and why it failed."""
 
     def __init__(self, count: int = 0, age_s: float = STEADY_S, why: str = "") -> None:
         self.count = count
         self.age_s = age_s
         self.why = why
+        self.is_recent = age_s < STARTING_S
         # How long until the next may be started.
         longest_s = min(FIRST_PAUSE_S * 2.0 ** min(count - STARTS_AT_ONCE, 16), LONGEST_PAUSE_S)
         self.pause_s = max(longest_s - age_s, 0.0) if count >= STARTS_AT_ONCE else 0.0
 
 
 def read_starts(place: Place) -> Starts:
-    """None where the last is STEADY_S ago. Times are of the system's uptime, so after a reboot one may seem to be later
-    than now: then it was long ago. Where it only seems to be recent, the longest pause is the most that this costs."""
+    """None where the last is STEADY_S ago, or, by the system's uptime, later than now: then there was a reboot."""
     try:
         with open(lockfile.open_existing(place.spawn_lock), "rb") as file:
             head, _, why = file.read(4096).partition(b"\n")
@@ -237,10 +231,6 @@ def _write_starts(place: Place, starts: Starts) -> None:
             file.truncate(file.write(content))
     except OSError:
         pass
-
-
-def _is_recent(starts: Starts) -> bool:
-    return starts.age_s < STARTING_S
 
 
 def forget_starts(place: Place) -> None:

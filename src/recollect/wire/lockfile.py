@@ -1,8 +1,8 @@
 """Locks between processes, on every platform.
 
 POSIX: flock, which a child holds too once it has inherited the descriptor. Windows: one byte far behind the end of the
-file, because nobody else can read a locked byte there; a child inherits no lock. On both, the system releases a lock
-when its process ends, however it ends: so whoever holds a lock is alive, which neither a pid nor a socket file proves.
+file, because nobody else can read a locked byte there. The system releases a lock when its process ends, however it
+ends: so whoever holds a lock is alive, which neither a pid nor a socket file proves.
 """
 
 import errno
@@ -54,14 +54,12 @@ def is_held(path: str) -> bool:
     """Whether somebody holds it. Takes the lock for an instant; a process that wants it just then has to try again."""
     try:
         fd = open_existing(path)
+        try:
+            return not _try_lock(fd, shared=True)
+        finally:
+            release(fd)
     except OSError:
         return False
-    try:
-        return not _try_lock(fd, shared=True)
-    except OSError:
-        return False
-    finally:
-        release(fd)
 
 
 def release(fd: int) -> None:

@@ -5,9 +5,8 @@ cannot be, and waiting for the disk would break a hook's deadline. The locks are
 about the runtime folder must still agree on one daemon; `daemon.json` tells them where it listens. Another user of the
 machine can guess the folder's name and take it first: then, or where it cannot be made, `run` in the home is used.
 
-A Unix socket, where the system tells the other side's user; where there are none, loopback TCP with a token that only
-the user can read. A client shows its first half and the daemon answers with the second: somebody else may listen by now
-at the port of a dead daemon, and is told nothing more.
+A Unix socket, where the system tells the other side's user; else loopback TCP with a token that only the user can read.
+A client shows its first half and the daemon the second: somebody else may listen at the port of a dead daemon by now.
 """
 
 import _socket

@@ -1,10 +1,8 @@
 """A pointer to an event: where its words can be read later, never the words themselves.
 
-A hook leaves one before it does anything else and removes it once the daemon has acknowledged the event. Whatever
-happens in between, the daemon finds the pointer (spool.py). It is one small file, written with one call and not synced:
-what it points to outlives it, and a lost pointer costs only time.
-
-Every hook runs this, so it needs nothing but built-in modules: `json` alone would cost as much as all the rest.
+A hook leaves one first of all and removes it once the daemon has acknowledged the event; else the daemon finds it
+(spool.py). Not synced: what it points to outlives it, and a lost pointer costs only time. Every hook runs this, so it
+needs nothing but built-in modules: `json` alone would cost as much as all the rest.
 """
 
 import time
@@ -23,7 +21,7 @@ MAX_POINTERS = 20_000
 MAX_PARSED_BYTES = 1024 * 1024  # some 10 ms; of a longer body only the beginning is parsed
 _HEAD_CHARS = 16 * 1024
 _MAX_ID_CHARS = 200
-_MAX_PATH_CHARS = 4096
+_MAX_PATH_CHARS = 4096  # of a transcript and a folder
 _MAX_CALLS = 200
 # What payloads call it; of several the last counts.
 _FIELDS = {
@@ -36,7 +34,6 @@ _FIELDS = {
     "transcript": ("transcript_path",),
     "cwd": ("cwd",),
 }
-_PATHS = frozenset(("transcript", "cwd"))
 # The C function raises JSONDecodeError; where `json` was never imported it cannot, and raises SystemError.
 _BROKEN = (ValueError, StopIteration, RecursionError, SystemError)
 
@@ -54,7 +51,7 @@ def make(header: "Mapping[str, str]", body: bytes) -> "Pointer":
         "project": header.get("env-" + PROJECT_VARIABLE, ""),
     }
     for name, spellings in _FIELDS.items():
-        max_chars = _MAX_PATH_CHARS if name in _PATHS else _MAX_ID_CHARS
+        max_chars = _MAX_PATH_CHARS if name in ("transcript", "cwd") else _MAX_ID_CHARS
         for value in map(payload.get, spellings):
             if isinstance(value, str) and 0 < len(value) <= max_chars:
                 made[name] = value
@@ -77,8 +74,7 @@ def checksum(prompt: str) -> str:
 
 
 def leave(place: Place, pointer: "Pointer") -> str:
-    """The path of the file; empty where there are too many and it was only counted. OSError where nothing can be
-    written, PermissionError where the folder is not ours."""
+    """The path of the file; empty where there are too many and it was only counted. OSError: none can be written."""
     folder = place.spool + "/new"
     try:
         if not is_private(place.runtime):
