@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from recollect.lifecycle import edits
-from recollect.model.memory import Message, Note, Thread
+from recollect.model.memory import Message, Status
 from recollect.model.plan import Create, Remove, Say, Update
 from recollect.model.query import Query
 from recollect.store import SqliteStore, Store, Tuning, vectors
@@ -73,8 +73,7 @@ def test_every_passage_waits_for_a_vector_oldest_first_until_it_has_one(store: S
 
     store.put_vectors("small", [(seq, vector(1, 0)) for seq, _ in waiting[:3]])
 
-    assert store.vectorless("small", 100) == waiting[3:]
-    assert store.vectorless("large", 100) == waiting
+    assert (store.vectorless("small", 100), store.vectorless("large", 100)) == (waiting[3:], waiting)
     store.put_vectors("small", [(waiting[0][0], vector(0, 1)), (999_999, vector(1, 1))])  # again, and of nothing
     assert (store.counts().vectors, store.nearest("small", vector(1, 0), 5, ()).missing) == (3, 2)
 
@@ -87,10 +86,9 @@ def test_vectors_of_other_models_are_never_compared_and_removed_some_at_a_time(s
     found = store.nearest("other", vector(1, 0), 10, [1, 2, 3])
     assert (dict(found.near), found.missing) == ({}, 2)
 
-    assert store.put_vectors("small", [], drop_others=1) == 1
-    assert store.counts().vectors_by_model == {"large": 1, "small": 2}
-    assert (store.put_vectors("small", [], drop_others=9), store.put_vectors("small", [], drop_others=9)) == (1, 0)
-    assert store.counts().vectors_by_model == {"small": 2}
+    for most, dropped, left in ((1, 1, {"large": 1, "small": 2}), (9, 1, {"small": 2}), (9, 0, {"small": 2})):
+        assert store.put_vectors("small", [], drop_others=most) == dropped
+        assert store.counts().vectors_by_model == left
 
 
 def test_vectors_stay_with_their_text_and_go_with_it(store: Store):
@@ -101,8 +99,7 @@ def test_vectors_stay_with_their_text_and_go_with_it(store: Store):
     assert store.counts().vectors == 3, "another status makes no other vectors"
 
     later = Message(MINT.draw("message"), talk.id, NOW.plus(days=1), "user", "it works again")
-    archived = store.get(talk.id, follow=False)
-    assert isinstance(archived, Thread)
+    archived = replace(talk, status=Status.ARCHIVED)
     summed_up = Update.between(archived, replace(archived, body="In sum.", topics=("night",)))
     done = do(store, Say(talk.id, (later,)), summed_up)
     assert [text for _, text in store.vectorless("m", 100)] == ["Talk\nit works again", "Talk\nIn sum."]
@@ -195,10 +192,8 @@ def test_similarity_is_that_of_the_nearest_passage_of_a_body_or_of_its_messages(
     assert {id: round(how, 1) for id, how in close.items()} == {near.id: 1.0, far.id: 0.8}, "its messages count, too"
     assert store.nearest("m", vector(0, 1), 1, ()).background.passages == 4
     assert store.similarity("other", vector(0, 1), ids) == store.similarity("m", vector(0, 1) * 2, ids) == {}
-    unstored = [(id, vector(0, 1)) for id in ids[:2]]
-    assert store.similarity("other", vector(0, 1), ids, unstored) == pytest.approx(
-        dict.fromkeys(ids[:2], 1.0), abs=0.01
-    )
+    found = store.similarity("other", vector(0, 1), ids, [(id, vector(0, 1)) for id in ids[:2]])
+    assert found == pytest.approx(dict.fromkeys(ids[:2], 1.0), abs=0.01)
 
 
 # What changes meanwhile
@@ -229,16 +224,15 @@ def test_what_another_writes_and_deletes_is_seen(two: tuple[Store, Store]):
 
 
 def test_a_memory_that_was_reworded_is_not_near_by_its_old_words(two: tuple[Store, Store]):
-    theirs, ours = two
-    fill(theirs, np.eye(8, dtype=np.float32))
-    asked = np.eye(8, dtype=np.float32)[2].tobytes()
+    (theirs, ours), eight = two, np.eye(8, dtype=np.float32)
+    fill(theirs, eight)
+    asked = eight[2].tobytes()
     assert nearest(ours, asked)[3] == pytest.approx(1, abs=0.01)
     old = [memory for memory, _ in theirs.each()][2]
-    assert isinstance(old, Note)
     do(theirs, Update.between(old, renamed(old, "Other words")))
 
     assert 3 not in nearest(ours, asked), "until its new words have a vector, none is known"
-    put(theirs, np.eye(8, dtype=np.float32)[:1])
+    put(theirs, eight[:1])
     assert nearest(ours, asked)[3] == pytest.approx(0, abs=0.01)
 
 
@@ -255,10 +249,7 @@ def test_vectors_may_come_in_any_order(store: Store):
 
 
 def means_of(values: Floats) -> Means:
-    def means(rows: NDArray[np.int64], every: int) -> Floats:
-        return scaled(values[rows][:, ::every])
-
-    return means
+    return lambda rows, every: scaled(values[rows][:, ::every])
 
 
 def with_twins(values: Floats, twins: int, cosine: float) -> Floats:

@@ -90,10 +90,18 @@ def choose(
     aside.update(old)
     pins = [one.strength for one in awake if one.sketch.pinned]
     left = [one for one in awake if not one.sketch.pinned and one.sketch.id not in aside]
+
+    def stays_awake(one: ThreadState) -> bool:
+        """When it is weakened. What a recall woke from next to nothing does."""
+        if one.strength * figures.decay >= rules.suspend_below:
+            return True
+        weaker = one.sketch._replace(weight=one.sketch.weight * figures.decay)
+        return status_at(weaker, now=now, rules=rules) is Status.ACTIVE
+
     ranked = sorted(
         (one.strength, max(one.sketch.active_us, later.get(one.sketch.id, 0)), one.sketch.id)
         for one in left
-        if one.strength >= rules.suspend_below / figures.decay
+        if stays_awake(one)
     )
     beyond = [id for _, _, id in ranked[: max(0, len(pins) + len(ranked) - figures.most_active)]]
     aside.update(beyond)
