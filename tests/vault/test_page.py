@@ -1,14 +1,16 @@
-"""Notes as they are written in the world, and the laws of reading and changing them."""
-
-from __future__ import annotations
+"""Notes as they are written in the world, the laws of reading and changing them, and their files."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recollect.vault import dialects, page
+from recollect.base.errors import BadInput, Conflict
+from recollect.vault import dialects, note_folder, page
+from recollect.vault.note_folder import Refusal, Vault
 from tests.naughty import NAUGHTY
 
 FRONTED = """---
@@ -52,21 +54,16 @@ and go on.
 """
 
 
-def test_front_matter_is_read():
+def test_both_dialects_are_read():
     note = page.read(FRONTED, "lists/release.md")
-
     assert (note.title, note.tags) == ("Release checklist", ("deploy", "two words", "ops"))
     assert (note.group, note.superseded, note.supersedes) == ("work", False, ("Old list",))
     assert note.body.startswith("# Not the title")
     assert page.links_in(note.body) == ("Anna", "runbooks/deploy")
     assert note.problems == ()
-
-
-def test_the_tag_dialect_is_read():
     note = page.read(TAGGED, "memory/deploy.md")
-    assert note.title == "Recall if somebody deploys."
+    assert (note.title, note.pinned) == ("Recall if somebody deploys.", True)
     assert note.words == ("deploy", "release", "staging")
-    assert note.pinned
     assert note.body.endswith("and go on.")
 
 
@@ -88,18 +85,11 @@ def test_a_note_is_titled_by_its_condition_else_its_first_line_else_its_name(tex
 @pytest.mark.parametrize(
     ("line", "value"),
     [
-        ("tags: [a, b]", ("a", "b")),
-        ("tags:\n  - a\n  - 'b c'", ("a", "b c")),
-        ('tags:\n- a\n- "b \\" c"', ("a", 'b " c')),
-        ("tags: a, b", ("a", "b")),
-        ("tags: '#a'", ("a",)),
-        ("tags: []", ()),
-        ("tags:", ()),
-        ("tag: one # why", ("one",)),
-        ("tags: [unclosed, b", ("unclosed", "b")),
-        ('tags: ["a, b", c]', ("a, b", "c")),
+        ("tags: [a, b]", ("a", "b")), ("tags:\n  - a\n  - 'b c'", ("a", "b c")), ("tags: a, b", ("a", "b")),
+        ('tags:\n- a\n- "b \\" c"', ("a", 'b " c')), ("tags: '#a'", ("a",)), ("tags: []", ()), ("tags:", ()),
+        ("tag: one # why", ("one",)), ("tags: [unclosed, b", ("unclosed", "b")), ('tags: ["a, b", c]', ("a, b", "c")),
     ],
-)
+)  # fmt: skip
 def test_tags_are_read_in_every_shape_that_editors_write(line: str, value: tuple[str, ...]):
     assert page.read(f"---\n{line}\n---\nText\n", "a.md").tags == value
 
@@ -113,23 +103,16 @@ def test_a_field_is_changed_and_every_other_byte_stays(newline: str, bom: str):
     assert page.read(changed, "a.md").superseded
 
 
-def test_broken_front_matter_is_told_and_the_rest_is_read():
+def test_broken_front_matter_is_told_and_the_rest_is_read_and_what_never_ends_is_text():
     note = page.read("---\nstatus: superseded\n}} what is this\n: : :\ntags: [a]\n---\nText\n", "a.md")
-    assert note.superseded
-    assert note.tags == ("a",)
-    assert len(note.problems) == 2
-
-
-def test_front_matter_that_never_ends_is_text():
+    assert (note.superseded, note.tags, len(note.problems)) == (True, ("a",), 2)
     note = page.read("---\nstatus: superseded\nText\n", "a.md")
     assert (note.body, note.superseded) == ("---\nstatus: superseded\nText", False)
 
 
 def test_missing_tags_are_added_and_what_a_note_says_stays_word_for_word():
     text = "<conditional>\nWhen it rains.\n</conditional>\n\nTake a coat.\r\nOr stay in."
-
     done = dialects.complete(text, session=7)
-
     assert list(dialects.find_blocks(done)) == [*dialects.BLOCKS]
     assert "Take a coat.\r\nOr stay in." in done
     assert dialects.metadata(done) == {**dialects.DEFAULTS, "created_session": 7}
@@ -177,8 +160,8 @@ def test_a_file_of_nothing_but_tags_is_read_in_one_go():
 
 
 def test_metadata_goes_behind_front_matter():
-    text = "---\ntags: [a]\n---\n<memory>\nText\n</memory>\n"
-    assert dialects.with_metadata(text, {"status": "superseded"}).startswith("---\ntags: [a]\n---\n<memory-metadata>")
+    changed = dialects.with_metadata("---\ntags: [a]\n---\n<memory>\nText\n</memory>\n", {"status": "superseded"})
+    assert changed.startswith("---\ntags: [a]\n---\n<memory-metadata>")
 
 
 @pytest.mark.parametrize("text", [FRONTED, TAGGED, "Just text.\n"])
@@ -230,9 +213,7 @@ def test_any_file_is_read(text: str):
 @example("---\n---\n", "\x85")
 def test_a_field_that_was_set_is_read_back_and_the_text_after_it_is_the_same(text: str, value: dialects.Value):
     before = dialects.find_front(text)
-
     changed = dialects.with_field(text, "group", value)
-
     after = dialects.find_front(changed)
     assert after is not None
     assert after.fields["group"].value == (tuple(part for part in value if part) if isinstance(value, tuple) else value)
@@ -252,3 +233,75 @@ def test_strings_that_break_programs_are_notes_too():
     for text in NAUGHTY:
         for written in (text, f"---\ntags: [{text}]\n---\n{text}", f"<memory>\n{text}\n</memory>\n"):
             assert page.read(written, "a.md").body in written
+
+
+# Files
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Vault:
+    base = tmp_path / "vault"
+    base.mkdir()
+    return Vault(base)
+
+
+def test_links_are_told_and_never_followed(vault: Vault, tmp_path: Path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "x.md").write_text("secret")
+    (vault.base / "link.md").symlink_to(tmp_path / "elsewhere" / "x.md")
+    (vault.base / "folder").symlink_to(tmp_path / "elsewhere")
+    (vault.base / "round").symlink_to(vault.base)
+
+    found = note_folder.scan(vault)
+    assert found.stamps == {} == note_folder.scan(Vault(tmp_path / "none")).stamps
+    assert {refusal.path for refusal in found.refused} == {"link.md", "folder", "round"}
+    for path in ("link.md", "folder/x.md", "round/link.md"):
+        assert isinstance(note_folder.read(vault, path), Refusal)
+
+
+def test_a_project_vault_that_leads_out_of_the_project_is_refused(tmp_path: Path):
+    project, other = tmp_path / "project", tmp_path / "other"
+    (project / ".ai").mkdir(parents=True)
+    other.mkdir()
+    (other / "x.md").write_text("not ours")
+    (project / ".ai" / "memory").symlink_to(other)
+    vault = Vault(project / ".ai", ("memory",), within=project)
+
+    refused = [Refusal("memory", "it leads out of the project")]
+    assert note_folder.scan(vault) == note_folder.Scan({}, refused)
+    with pytest.raises(BadInput):
+        note_folder.create(vault, "memory/x.md", "text")
+    assert [one.name for one in other.iterdir()] == ["x.md"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_a_pipe_never_hangs(vault: Vault):
+    os.mkfifo(vault.base / "pipe.md")
+    assert note_folder.scan(vault).stamps == {}
+    assert isinstance(note_folder.read(vault, "pipe.md"), Refusal)
+
+
+def test_neither_a_new_nor_a_moved_note_takes_the_place_of_another(vault: Vault):
+    written = "\ufeffone\r\n"
+    note_folder.create(vault, "work/a.md", written)
+    note_folder.create(vault, "_archive/a.md", "older")
+
+    with pytest.raises(Conflict):
+        note_folder.create(vault, "work/a.md", "two")
+    with pytest.raises(Conflict):
+        note_folder.move(vault, "work/a.md", "_archive/a.md")
+    assert note_folder.free_path(vault, "_archive", "a.md") == "_archive/a-2.md"
+    note_folder.move(vault, "work/a.md", "_archive/a-2.md")
+
+    assert (vault.base / "_archive/a-2.md").read_bytes() == written.encode()
+    assert (vault.base / "_archive/a-2.md").stat().st_mode & 0o777 == 0o600
+    assert (vault.base / "_archive/a.md").read_bytes() == b"older"
+    assert not (vault.base / "work/a.md").exists()
+
+
+@pytest.mark.parametrize("title", ["", "///", "../../etc/passwd", "con", "a" * 500, "\u00fc\u4e16\u754c" * 99, "A: b?"])
+def test_any_title_makes_a_name_that_stays_in_its_folder(vault: Vault, title: str):
+    path = note_folder.free_path(vault, "", note_folder.name_for(title))
+    note_folder.create(vault, path, "x")
+    assert (vault.base / path).parent == vault.base
+    assert path in note_folder.scan(vault).stamps
