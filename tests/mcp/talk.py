@@ -13,8 +13,7 @@ from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
-from recollect.mcp.link import Link
-from recollect.mcp.server import Door
+from recollect.mcp.server import Door, Link
 
 VERSIONS = (LATEST_MODERN_VERSION, LATEST_HANDSHAKE_VERSION)
 

@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 from mcp import MCPError
 
 from recollect.app.core import App
-from recollect.mcp import link, server
+from recollect.mcp import server
 from recollect.model.result import Scope
 from recollect.ops import install, notes, steering
 from recollect.wire import lockfile
@@ -182,7 +182,7 @@ def test_a_store_that_cannot_be_written_still_answers_and_says_why_it_keeps_noth
 @pytest.fixture
 def no_daemon(house: House, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Another process holds the lifetime lock and never answers."""
-    monkeypatch.setattr(link, "_START_S", 0.2)
+    monkeypatch.setattr(server, "_START_S", 0.2)
     held = lockfile.acquire(house.place.lock)
     assert held
     yield
@@ -198,7 +198,7 @@ def test_where_no_daemon_can_be_started_it_goes_on_by_words_alone_and_says_so():
         assert said.endswith("\nThe daemon could not be started: this was done without it, by words alone.")
         found = talk.text("ai_recall", query="help")
         assert "Kept without help." in found
-        assert found.endswith(link.ALONE)
+        assert found.endswith(server.ALONE)
         assert talk.data("ai_status")["memories"] == {"project": {"thread active": 3}}
         problem, hint = talk.error("ai_compact").split("\n")
         assert problem.endswith("could not be started.")
@@ -210,11 +210,11 @@ def test_what_is_done_without_the_daemon_loads_no_numpy():
     seed(2)
     script = """if True:
         import sys
-        from recollect.mcp import link
-        link._START_S = 0.2
+        from recollect.mcp import server
+        server._START_S = 0.2
         values = {"pin": {"text": "x"}, "recall": {"query": ["staging cluster"]}, "status": {}, "suggestions": {}}
         for op in values:
-            reply = link.Link().ask({"op": op, "values": values[op]}, "this call", 30)
+            reply = server.Link().ask({"op": op, "values": values[op]}, "this call", 30)
             assert not reply.failed, reply
         assert "numpy" not in sys.modules
     """
@@ -271,8 +271,8 @@ def test_so_does_long_work_without_the_daemon(monkeypatch: pytest.MonkeyPatch, t
     before = changes()
     go_on, cancelled, ended = threading.Event(), threading.Event(), threading.Event()
 
-    class WatchedLink(link.Link):
-        def ask(self, *call: Any) -> link.Reply:
+    class WatchedLink(server.Link):
+        def ask(self, *call: Any) -> server.Reply:
             reply = super().ask(*call)
             assert "cancelled" in reply.text
             ended.set()

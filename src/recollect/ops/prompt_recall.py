@@ -43,7 +43,7 @@ def answer_prompt(request: HookRequest) -> HookReply:
     key = session_ledger.ledger_key(app, event)
     heart, is_repeated = _record_prompt(request)
     searched = _search_in_time(request, question, key, app.settings.count("MEMORY_PROMPT_HITS"))
-    captured = _capture_in_time(request, is_repeated)
+    captured = _capture(request, is_repeated=is_repeated)
     waits_for_model = app.settings.switch("MEMORY_LLM") and app.settings.text("MEMORY_RECALL_SCHEME") != "off"
     if searched is NOTHING_TO_SEARCH or not waits_for_model:
         return _reply(request, key, heart, searched, captured)
@@ -143,23 +143,19 @@ def _record_prompt(request: HookRequest) -> tuple[Heartbeat, bool]:
     return before[0] if request.write(write) else (session_ledger.current_heartbeat(app), False)
 
 
-def _capture_in_time(request: HookRequest, is_repeated: bool) -> str | None:
-    """The notice. None where there was no time: rules are captured from the transcript, or later."""
-    capturing = sys.modules.get("recollect.app.rule_keeping")  # not loaded for a first prompt
-    is_ready = capturing is not None and capturing.is_english_loaded()
-    needed_s = _CAPTURE_NEEDS_S if is_ready else _FIRST_CAPTURE_NEEDS_S
-    if request.event.text and not is_repeated and request.left_s < needed_s:
-        request.log_late("capture")
-        return None
-    return _capture(request, is_repeated=is_repeated)
-
-
-def _capture(request: HookRequest, *, is_repeated: bool = False) -> str:
-    """Captures its rules and returns the notice. A repeated one is only claimed: its transcript leaves it alone."""
+def _capture(request: HookRequest, *, is_repeated: bool = False, is_late: bool = False) -> str | None:
+    """Captures its rules and returns the notice; None where there was no time: its transcript, or a later call, does. A
+    repeated one is only claimed: its transcript leaves it alone."""
     app, event = request.app, request.event
     if event.agent_id or not event.text:
         return ""  # a subagent's prompt is the agent's words; a plan states no rules
-    from recollect.app import rule_keeping  # a first prompt does not wait for them
+    capturing = sys.modules.get("recollect.app.rule_keeping")  # not loaded for a first prompt
+    is_ready = capturing is not None and capturing.is_english_loaded()
+    needed_s = _CAPTURE_NEEDS_S if is_ready else _FIRST_CAPTURE_NEEDS_S
+    if not is_repeated and not is_late and request.left_s < needed_s:
+        request.log_late("capture")
+        return None
+    from recollect.app import rule_keeping
     from recollect.jobs import transcripts
 
     draft = None if is_repeated else rule_keeping.read_prompt(app, event.text)
@@ -196,7 +192,7 @@ def _reply(
             if hit.mark in injection.shown:
                 notices.toast(later.app, f"Recalled: {hit.memory.title}")
         is_missed = captured is None and not event.transcript  # else it is read there
-        untold = _capture(later) if is_missed else "" if delivered and is_seen else captured
+        untold = _capture(later, is_late=True) if is_missed else "" if delivered and is_seen else captured
         if untold:
             later.write(lambda: notices.add(later.app, untold))
 

@@ -120,12 +120,6 @@ def _rebuild_ledger(request: HookRequest, key: LedgerKey) -> bool:
     return bool(marks)
 
 
-# Notes in `_always-load/` are loaded at every session's start. The user's own are always loaded. A project's may have
-# been written by a stranger, so they are loaded only once a person allowed them, and only as they were then: the store
-# keeps a hash of their names and texts, where nothing in a tree can reach it. Until then they are not shown unasked in
-# any other way either.
-
-
 def _load_notes(request: HookRequest) -> tuple[Kept, str]:
     """By path, the user's first, as the files are now where few of them changed (the daemon reads the rest); and a
     line about the project's that nobody allowed, which says how many, never what."""
@@ -154,7 +148,9 @@ def _load_notes(request: HookRequest) -> tuple[Kept, str]:
 
 
 def withheld_notes(app: App) -> tuple[frozenset[str], str]:
-    """The ids of the project's notes that nobody allowed as they are, and the hash of those that were allowed."""
+    """The ids of the project's notes that nobody allowed as they are, and the hash of those that were allowed: a
+    stranger may have written them, so they are never shown unasked before. The store keeps the hash of their names and
+    texts, where nothing in a tree can reach it."""
     files = _always_load_files(app, Scope.PROJECT)
     allowed = ALLOWED_NOTES.read(app.reader(Scope.PROJECT)) if files else ""
     return frozenset(one.id for one in files.values() if allowed != _digest(files)), allowed
