@@ -30,18 +30,13 @@ def places(project: str | None = "/work/shop", **environ: str) -> Places:
 # Where
 
 
-@pytest.mark.parametrize(
-    ("root", "name"),
-    [
-        ("/tmp/ex5jct49j/project", "-tmp-ex5jct49j-project"),
-        ("/tmp/ex5jct49j/project/sub.dir_é😀", "-tmp-ex5jct49j-project-sub-dir----"),
-        ("/tmp/ex5jct49j/cafe\u0301 x😀", "-tmp-ex5jct49j-cafe--x--"),
-        (f"/tmp/ex5jct49j/{'l' * 120}/{'m' * 120}", f"-tmp-ex5jct49j-{'l' * 120}-{'m' * 64}-je4o3f"),
-    ],
-)
-def test_a_project_has_the_name_that_the_client_gives_it(root: str, name: str):
-    """Each pair was seen: the client was started there."""
-    assert claude_memory.project_name(root) == name
+def test_a_project_has_the_name_that_the_client_gives_it():
+    seen = {  # the client was started there
+        "project": "project", "project/sub.dir_é😀": "project-sub-dir----", "cafe\u0301 x😀": "cafe--x--",
+        f"{'l' * 120}/{'m' * 120}": f"{'l' * 120}-{'m' * 64}-je4o3f",
+    }  # fmt: skip
+    for root, name in seen.items():
+        assert claude_memory.project_name(f"/tmp/ex5jct49j/{root}") == f"-tmp-ex5jct49j-{name}"
 
 
 def test_the_agent_s_own_variable_moves_its_memory():
@@ -64,27 +59,20 @@ def test_a_folder_that_the_user_chose_is_taken(tmp_path: Path):
 # One rule
 
 
-def test_a_memory_is_spelt_as_the_client_s_own_are():
+def test_a_memory_is_spelt_as_the_client_s_own_are_and_each_kind_of_rule_has_its_type():
     text = claude.rule_file_text(copy('Say "pnpm", never npm: it: breaks'))
 
     assert text.startswith(
         '---\nname: recollect-say-pnpm-never-npm-it-br-abc123\ndescription: "Say \\"pnpm\\", never npm: it: breaks"\n'
         'metadata:\n  type: feedback\n---\n\nSay "pnpm", never npm: it: breaks\n\n**Why:** The user said so, 2026-02-01'
     )
-
-
-@pytest.mark.parametrize(
-    ("rule_type", "everywhere", "expected"),
-    [
-        (RuleType.PREFERENCE, True, "user"),
-        (RuleType.PREFERENCE, False, "feedback"),
-        (RuleType.CORRECTION, True, "feedback"),
-        (RuleType.FAILURE, False, "project"),
-        (RuleType.DEVOPS, False, "project"),
-    ],
-)
-def test_each_kind_of_rule_has_its_type(rule_type: RuleType, everywhere: bool, expected: str):
-    assert f"\n  type: {expected}\n" in claude.rule_file_text(copy("x", rule_type, everywhere=everywhere))
+    types = {
+        (RuleType.PREFERENCE, True): "user", (RuleType.PREFERENCE, False): "feedback",
+        (RuleType.CORRECTION, True): "feedback", (RuleType.FAILURE, False): "project",
+        (RuleType.DEVOPS, False): "project",
+    }  # fmt: skip
+    for (rule_type, everywhere), expected in types.items():
+        assert f"\n  type: {expected}\n" in claude.rule_file_text(copy("x", rule_type, everywhere=everywhere))
 
 
 @given(st.text(max_size=3_000))

@@ -100,9 +100,6 @@ esac"""
     assert events[-1].tools[0].input == {"path": ".ai/recall/port"}
 
 
-UNTOUCHED = {"told": [[], [], [], []], "reads": [".ai/recall/port", "a.txt"]}
-
-
 @needs_node
 @pytest.mark.parametrize(
     ("hook", "more"),
@@ -112,18 +109,15 @@ UNTOUCHED = {"told": [[], [], [], []], "reads": [".ai/recall/port", "a.txt"]}
     ],
 )  # fmt: skip
 def test_whatever_goes_wrong_the_session_goes_on_as_it_is(tmp_path: Path, hook: str, more: dict[str, int]):
-    assert played(tmp_path, hook, **more)[0] == UNTOUCHED
+    assert played(tmp_path, hook, **more)[0] == {"told": [[]] * 4, "reads": [".ai/recall/port", "a.txt"]}
 
 
 def test_an_answer_is_what_the_plugin_takes():
     assert json.loads(agent("opencode").render("UserPromptSubmit", Reply(context="c", notice="n"))) == {"context": "c"}
     assert json.loads(agent("opencode").render("PreToolUse", Reply(read_instead="/x.md"))) == {"read": "/x.md"}
     assert agent("opencode").render("PreToolUse", Reply(context="c")) == b""
-
-
-@pytest.mark.parametrize("outputs", ["", "tool-output", "/etc", "/etc/opencode", "opencode/tool-output"])
-def test_an_answer_is_written_nowhere_else(outputs: str):
-    assert said("PreToolUse", {"session_id": "s", "outputs": outputs}).reads_below == ""
+    for outputs in ("", "tool-output", "/etc", "/etc/opencode", "opencode/tool-output"):
+        assert said("PreToolUse", {"session_id": "s", "outputs": outputs}).reads_below == "", "written nowhere else"
 
 
 def test_its_plugin_and_its_settings_stand_where_it_looks_and_know_any_home(tmp_path: Path):

@@ -129,12 +129,8 @@ NOTE = "\n\nNote: The user's next message may contain a correction or preference
         ("Some words", {"toolDenialKind": "permission-rule"}, True, ""),
         ("Some words", {"toolDenialKind": "automode-blocked"}, True, ""),
         ("Some words", {"toolDenialKind": "interrupted"}, False, ""),
-        (
-            f"{SAYING}use pnpm\n\nand rebase first",
-            {},
-            True,
-            "use pnpm\n\nand rebase first",
-        ),  # as older clients write it
+        # As older clients write it
+        (f"{SAYING}use pnpm\n\nand rebase first", {}, True, "use pnpm\n\nand rebase first"),
         (f"{SAYING}use pnpm{NOTE}", {}, True, "use pnpm"),
     ],
 )

@@ -36,6 +36,9 @@ _GEMINI = {
 }
 
 
+_PROXIES = {"HTTPS_PROXY": "{url}", "HTTP_PROXY": "{url}", "NO_PROXY": "127.0.0.1,localhost"}
+
+
 class Heard(Asked):
     """One request."""
 
@@ -140,18 +143,14 @@ class Agent:
     """One program, in one world."""
 
     name = program = settings_file = ""  # its program below `.agents`, as a pattern; its file in the home folder
+    options: tuple[str, ...] = ()  # before the prompt
+    variables: Mapping[str, str] = {}
 
     def __init__(self, world: World) -> None:
         self.world, self.settings = world, world.home / self.settings_file
 
     def prepare(self, url: str) -> None:
         """Its own settings: where the service is."""
-        raise NotImplementedError
-
-    def command(self, prompt: str) -> list[str]:
-        raise NotImplementedError
-
-    def environ(self, url: str) -> Mapping[str, str]:
         raise NotImplementedError
 
     def install(self) -> None:
@@ -170,13 +169,10 @@ class Agent:
         """A session of one prompt, from its start to its end."""
         with Service(script) as service:
             self.prepare(service.url)
-            environ = {
-                **self.world.environ(), "HTTPS_PROXY": service.url, "HTTP_PROXY": service.url,
-                "NO_PROXY": "127.0.0.1,localhost", **self.environ(service.url),
-            }  # fmt: skip
+            environ = {name: value.format(url=service.url) for name, value in {**_PROXIES, **self.variables}.items()}
             done = subprocess.run(
-                self.command(prompt), cwd=self.world.project, env=environ, stdin=subprocess.DEVNULL,
-                capture_output=True, text=True, timeout=WAIT_S,
+                [str(found(self)), *self.options, prompt], cwd=self.world.project, env=self.world.environ() | environ,
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=WAIT_S,
             )  # fmt: skip
         assert done.returncode == 0, (done.returncode, done.stdout[-2000:], done.stderr[-2000:])
         assert not service.unsaid(), (service.unsaid(), done.stdout[-2000:], done.stderr[-2000:])
@@ -187,6 +183,8 @@ class Codex(Agent):
     name = "codex"
     program = "codex/node_modules/@openai/codex-*/vendor/*/bin/codex"
     settings_file = ".codex/hooks.json"
+    options = ("exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "-s", "read-only")
+    variables: Mapping[str, str] = {"STAND_IN_KEY": DUMMY_KEY}
 
     def prepare(self, url: str) -> None:
         config = self.world.home / ".codex" / "config.toml"
@@ -196,30 +194,19 @@ class Codex(Agent):
             text = _CODEX.format(url=url) + text
         config.write_text(re.sub(r"http://127\.0\.0\.1:\d+", url, text), encoding="utf-8")
 
-    def command(self, prompt: str) -> list[str]:
-        options = ["--skip-git-repo-check", "--dangerously-bypass-hook-trust", "-s", "read-only"]
-        return [str(found(self)), "exec", *options, prompt]
-
-    def environ(self, url: str) -> Mapping[str, str]:
-        return {"STAND_IN_KEY": DUMMY_KEY}
-
 
 class Gemini(Agent):
     name = "gemini"
     program = "gemini/node_modules/.bin/gemini"
     settings_file = ".gemini/settings.json"
+    options = ("--skip-trust", "-m", "gemini-2.5-flash", "--approval-mode", "yolo", "-p")
+    variables: Mapping[str, str] = {"GEMINI_API_KEY": DUMMY_KEY, "GOOGLE_GEMINI_BASE_URL": "{url}"}
 
     def prepare(self, url: str) -> None:
         self.settings.parent.mkdir(exist_ok=True)
         old = json.loads(self.settings.read_text(encoding="utf-8")) if self.settings.exists() else {}
         if not old.keys() >= _GEMINI.keys():
             self.settings.write_text(json.dumps({**_GEMINI, **old}, indent=2), encoding="utf-8")
-
-    def command(self, prompt: str) -> list[str]:
-        return [str(found(self)), "--skip-trust", "-m", "gemini-2.5-flash", "--approval-mode", "yolo", "-p", prompt]
-
-    def environ(self, url: str) -> Mapping[str, str]:
-        return {"GEMINI_API_KEY": DUMMY_KEY, "GOOGLE_GEMINI_BASE_URL": url}
 
 
 class OpenCode(Agent):
@@ -228,6 +215,8 @@ class OpenCode(Agent):
     name = "opencode"
     program = "opencode/node_modules/opencode-*/bin/opencode"
     settings_file = ".config/opencode/opencode.json"
+    options = ("run", "-m", "anthropic/claude-sonnet-4-5")
+    variables: Mapping[str, str] = {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
 
     def install(self) -> None:
         self.world.recollect("install", "--agent", self.name)
@@ -251,12 +240,6 @@ class OpenCode(Agent):
         provider = {"anthropic": {"options": {"baseURL": f"{url}/v1", "apiKey": DUMMY_KEY}}}
         new = {**old, "provider": provider, "autoupdate": False, "share": "disabled"}
         self.settings.write_text(json.dumps(new, indent=2), encoding="utf-8")
-
-    def command(self, prompt: str) -> list[str]:
-        return [str(found(self)), "run", "-m", "anthropic/claude-sonnet-4-5", prompt]
-
-    def environ(self, url: str) -> Mapping[str, str]:
-        return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
 
 
 AGENT_TYPES: tuple[type[Agent], ...] = (Codex, Gemini, OpenCode)
