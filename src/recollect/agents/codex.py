@@ -21,7 +21,6 @@ from recollect.model.session import EventName, ToolAction, ToolCall, ToolUse
 
 _METADATA = "internal_chat_message_metadata_passthrough"
 _ENDED = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)", re.MULTILINE)
-_OUTPUT = re.compile(r"^Output:\n", re.MULTILINE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 
 
@@ -37,11 +36,7 @@ class Codex(Agent, host="codex"):
             patch = first(call.input, "input", "patch", "command")
             return replace(found, what="", files=tuple(name.strip() for name in _PATCHED.findall(patch)))
         command = call.input.get("command")
-        words = (
-            [one for one in command if isinstance(one, str)]
-            if isinstance(command, list)
-            else [text(call.input, "command")]
-        )
+        words = [one for one in (command if isinstance(command, list) else [command]) if isinstance(one, str)]
         is_shell = len(words) > 2 and words[1].startswith("-")  # its name and option, then the command itself
         return found if found.what else replace(found, what=words[-1] if is_shell else " ".join(words))
 
@@ -50,18 +45,16 @@ class Codex(Agent, host="codex"):
     def utterances(self, line: Line) -> Iterator[Utterance]:
         payload = inner(line, "payload")
         said, kinds = joined_text(payload.get("content")), inner(payload, _METADATA).get("content_item_kinds")
+        kinds = kinds if isinstance(kinds, list) else ["user.text"]  # older clients do not say who wrote it
         match line.get("type"), payload.get("type"), payload.get("role"):
             case "compacted", _, _:
                 yield self.utterance(line, Voice.SUMMARY, text(payload, "message"))
             case "response_item", "message", "assistant":
                 yield self.utterance(line, Voice.REPLY, said)
-            case "response_item", "message", "developer" if (
-                isinstance(kinds, list) and "hooks.additional_context" in kinds
-            ):
+            case "response_item", "message", "developer" if "hooks.additional_context" in kinds:
                 yield self.utterance(line, Voice.INJECTION, said)
-            case "response_item", "message", "user":
-                if not isinstance(kinds, list) or "user.text" in kinds:  # older clients do not say who wrote it
-                    yield from self.prompt_utterances(line, said)
+            case "response_item", "message", "user" if "user.text" in kinds:
+                yield from self.prompt_utterances(line, said)
             case "response_item", "function_call" | "custom_tool_call" | "local_shell_call", _:
                 call = ToolCall(id=first(payload, "call_id", "id"), name=text(payload, "name"), input=_input(payload))
                 yield self.utterance(line, Voice.TOOL_CALL, call=call)
@@ -117,4 +110,4 @@ def _result(output: object) -> tuple[str, bool | None]:
     ended = _ENDED.search(head)
     if ended is None:
         return said, True if said.startswith("unsupported call") else None
-    return body if _OUTPUT.search(said) else said, int(ended[1]) != 0
+    return body if "\nOutput:\n" in f"\n{said}" else said, int(ended[1]) != 0

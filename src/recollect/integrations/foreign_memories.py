@@ -92,17 +92,10 @@ def _words(value: object, depth: int) -> str:
     return next((words for field in fields if (words := _words(field, depth - 1))), "")
 
 
-class Database(NamedTuple):
-    file: str  # where the program keeps it, in the home folder
-    holds: str
-    tables: dict[str, Callable[[Row], ForeignMemory]]
-
-
-DATABASES = {
-    "claude-mem": Database(
-        ".claude-mem/claude-mem.db", "observations", {"observations": _observation, "session_summaries": _summary}
-    ),
-    "claude-recall": Database(".claude-recall/claude-recall.db", "memories", {"memories": _keyed_value}),
+# Where each program keeps its database, in the home folder, and how a row of each table is read
+DATABASES: dict[str, tuple[str, dict[str, Callable[[Row], ForeignMemory]]]] = {
+    "claude-mem": (".claude-mem/claude-mem.db", {"observations": _observation, "session_summaries": _summary}),
+    "claude-recall": (".claude-recall/claude-recall.db", {"memories": _keyed_value}),
 }
 
 

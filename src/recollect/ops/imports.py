@@ -57,12 +57,12 @@ def claude_recall(app: App, file: File = None, *, called: Called = None, user: U
 def _import_database(app: App, program: str, file: str | None, called: str | None, user: bool) -> Summary:
     from recollect.store import read_tables
 
-    known = foreign.DATABASES[program]
-    path = Path(file) if file else user_home(environment()) / known.file
-    rows = read_tables(path, tuple(known.tables))
+    usual, tables = foreign.DATABASES[program]
+    path = Path(file) if file else user_home(environment()) / usual
+    rows = read_tables(path, tuple(tables))
     if not rows:
-        raise BadInput(f"{path} holds no {known.holds}.", hint=f"Is it the database of {program}?")
-    found = [known.tables[table](row) for table, listed in rows.items() for row in listed]
+        raise BadInput(f"{path} holds no memories.", hint=f"Is it the database of {program}?")
+    found = [tables[table](row) for table, listed in rows.items() for row in listed]
     return _import(app, program, found, called=called, user=user)
 
 
