@@ -31,7 +31,6 @@ def test_a_state_is_read_back_as_it_was_written(one: ReadTranscript, key: str):
         CURSORS.write(store, one, key)
     except (OverflowError, ValueError):
         return  # a time after the last year there is
-
     assert CURSORS.find(store, key) == one
     assert CURSORS.find_all(store) == {key: one}
     CURSORS.remove(store, key)
@@ -48,7 +47,6 @@ def test_what_cannot_be_read_is_not_there(store: Store, text: str):
 def test_a_limit_keeps_the_newest(store: Store):
     NOTICES.write(store, [str(number) for number in range(9)])
     THREAD_MARKS.write(store, {str(number): ThreadMark("w", "t", ("a", "b")) for number in range(60)})
-
     assert NOTICES.read(store) == ["4", "5", "6", "7", "8"]
     assert list(THREAD_MARKS.read(store))[::49] == ["10", "59"]
     assert states.FOCUS.read(store) == ()

@@ -1,15 +1,11 @@
-"""The real Claude Code in a world of its own: a scratch home, a scratch project, a stand-in for its model service.
-
-`tools/get_agents` puts the client in place. It is started with a whole environment of our making: nothing of the
-caller's reaches it, so it finds no key but the dummy one and no way out but the stand-in. Recollect runs from this
-tree, with its home inside the scratch home.
+"""The real Claude Code (`tools/get_agents`) in a world of its own: a scratch home, a scratch project, a stand-in for
+its model service. It is started with a whole environment of our making, so it finds no key but the dummy one and no way
+out but the stand-in. Recollect runs from this tree, with its home inside the scratch home.
 
     with world.session(says("Hello."), says("Again.")) as session:
         session.say("hi")
         session.say("and again")
     assert session.service.asked[-1].holds("what memory had to say")
-
-Sessions here have no terminal; terminal.py has the one with a screen.
 """
 
 from __future__ import annotations
@@ -25,11 +21,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import pytest
 
@@ -46,10 +41,8 @@ FULL = 990_000  # what a turn claims to have read to make the client compact by 
 
 # Context reaches the first in messages of the role "system", the second in parts of the user's messages.
 MODELS = ("claude-sonnet-5", "claude-haiku-4-5-20251001")
+# For claims in which it makes no difference where the context stands.
 one_model = pytest.mark.parametrize("world", MODELS[:1], indirect=True)
-"""For claims in which it makes no difference where the context stands."""
-
-
 PACKAGE = "@anthropic-ai/claude-code"
 
 # What tests keep, and look for in what the model is told.
@@ -69,19 +62,15 @@ def lacking(package: str = PACKAGE, where: str = ".") -> str:
     """Why this agent cannot be driven here; empty when it can. `where`: its folder below AGENTS."""
     if sys.platform == "win32":
         return "real agents are driven on Linux and macOS only"
-    folders = (
-        ROOT / "tools" / "agents" / where / "package.json",
-        AGENTS / where / "node_modules" / package / "package.json",
-    )
-    if not folders[1].exists():
+    path = AGENTS / where / "node_modules" / package / "package.json"
+    if not path.exists():
         return f"{package} is not here: tools/get_agents gets it"
-    pinned, found = (json.loads(path.read_text(encoding="utf-8")) for path in folders)
-    wanted = pinned["dependencies"][package]
-    return "" if found["version"] == wanted else f"{package} is {found['version']}, not {wanted}: run tools/get_agents"
+    pinned = json.loads((ROOT / "tools" / "agents" / where / "package.json").read_text(encoding="utf-8"))
+    found, wanted = json.loads(path.read_text(encoding="utf-8"))["version"], pinned["dependencies"][package]
+    return "" if found == wanted else f"{package} is {found}, not {wanted}: run tools/get_agents"
 
 
-@dataclass(frozen=True, slots=True)
-class HookRun:
+class HookRun(NamedTuple):
     """One run of a hook, as the client saw it. The client tells of no SessionEnd, PreCompact or PostCompact."""
 
     event: str
@@ -110,30 +99,19 @@ class World:
     def environ(self) -> dict[str, str]:
         """All that any program here is given."""
         return {
-            "HOME": str(self.home),
-            "PATH": "/usr/local/bin:/usr/bin:/bin",
-            "LANG": "C.UTF-8",
-            "TERM": "xterm-256color",
-            "TMPDIR": str(self.runtime),
-            "XDG_RUNTIME_DIR": str(self.runtime),
+            "HOME": str(self.home), "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "xterm-256color",
+            "TMPDIR": str(self.runtime), "XDG_RUNTIME_DIR": str(self.runtime),
             "RECOLLECT_HOME": str(self.home / ".recollect"),
-        }
+        }  # fmt: skip
 
     def client_environ(self, service: StandIn) -> dict[str, str]:
+        off = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING")
         return {
-            **self.environ(),
-            "ANTHROPIC_BASE_URL": service.url,
-            "ANTHROPIC_API_KEY": DUMMY_KEY,
-            "HTTPS_PROXY": service.url,
-            "HTTP_PROXY": service.url,
-            "NO_PROXY": "127.0.0.1",
-            "CLAUDE_CODE_AUTO_COMPACT_WINDOW": str(WINDOW_TOKENS),
-            "CLAUDE_CODE_TMPDIR": str(self.runtime),
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "DISABLE_TELEMETRY": "1",
-            "DISABLE_ERROR_REPORTING": "1",
-            "DISABLE_AUTOUPDATER": "1",
-        }
+            **self.environ(), "ANTHROPIC_BASE_URL": service.url, "ANTHROPIC_API_KEY": DUMMY_KEY,
+            "HTTPS_PROXY": service.url, "HTTP_PROXY": service.url, "NO_PROXY": "127.0.0.1",
+            "CLAUDE_CODE_AUTO_COMPACT_WINDOW": str(WINDOW_TOKENS), "CLAUDE_CODE_TMPDIR": str(self.runtime),
+            **dict.fromkeys((*off, "DISABLE_AUTOUPDATER"), "1"),
+        }  # fmt: skip
 
     def session(self, *script: Turn, args: Iterable[str] = (), environ: Mapping[str, str] | None = None) -> Session:
         """The client in the project, where the model will say just what the script says."""
@@ -150,8 +128,8 @@ class World:
 
     def recollect(self, *args: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            self.command(*args), cwd=self.project, env={**self.environ(), "PYTHONPATH": str(ROOT / "src")},
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=WAIT_S,
+            [sys.executable, "-m", "recollect", *args], cwd=self.project, stdin=subprocess.DEVNULL, text=True,
+            env={**self.environ(), "PYTHONPATH": str(ROOT / "src")}, capture_output=True, timeout=WAIT_S,
         )  # fmt: skip
         assert done.returncode == 0 or not check, (args, done.returncode, done.stdout, done.stderr)
         return done
@@ -161,11 +139,8 @@ class World:
         return json.loads(self.recollect(*args, "--json", check=check).stdout or "{}")
 
     def install(self) -> None:
-        """Recollect in this world, its daemon at work, and all the time for its hooks that they may want.
-
-        How the daemon comes up, and what a hook does when its time is over, are other tests' matter: here a busy
-        machine would only fail tests that have nothing to do with time.
-        """
+        """Recollect in this world, its daemon at work, and all the time for its hooks that they may want: here a busy
+        machine would only fail tests that have nothing to do with time."""
         self.recollect("install", "--user")
         patient = self.settings.read_text(encoding="utf-8").replace(" || :", f" --deadline-ms {PATIENCE_MS} || :")
         self.settings.write_text(patient, encoding="utf-8")
@@ -184,21 +159,13 @@ class World:
     def log(self) -> str:
         return (self.home / ".recollect" / "logs" / "recollect.log").read_text(encoding="utf-8")
 
-    @staticmethod
-    def command(*args: str) -> list[str]:
-        return [sys.executable, "-m", "recollect", *args]
-
     def processes(self) -> list[int]:
         """Those that know of this world. Seen on Linux only."""
-        ours = os.fsencode(self.root)
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
-            try:
+            with suppress(OSError):  # it has ended, or is not ours to look at
                 known = (folder / "cmdline").read_bytes() + (folder / "environ").read_bytes()
-            except OSError:  # it has ended, or is not ours to look at
-                continue
-            if ours in known:
-                found.append(int(folder.name))
+                found += [int(folder.name)] if os.fsencode(self.root) in known else []
         return found
 
     def end(self) -> list[int]:
@@ -232,23 +199,19 @@ class Piped:
     def __init__(self, world: World, script: Iterable[Turn]) -> None:
         self.service = StandIn(script)
         self._world = world
+        self.command: list[str] = []
+        self.environ: Mapping[str, str] = {}
 
     @property
     def asked(self) -> list[Asked]:
         """What the main conversation asked."""
         return self.service.of(Lane.MAIN)
 
-    def command(self) -> list[str]:
-        raise NotImplementedError
-
-    def environ(self) -> Mapping[str, str]:
-        raise NotImplementedError
-
     def __enter__(self) -> Self:
         self.service.__enter__()
         self._errors = (self._world.root / "client.err").open("w+", encoding="utf-8")
         self._client = subprocess.Popen(
-            self.command(), cwd=self._world.project, env=self.environ(), stdin=subprocess.PIPE,
+            self.command, cwd=self._world.project, env=self.environ, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=self._errors, text=True,
         )  # fmt: skip
         # Reading a line has no time-out of its own.
@@ -288,15 +251,9 @@ class Session(Piped):
         super().__init__(world, script)
         self.id = ""
         self.hooks: list[HookRun] = []
-        self._args = args
-        self._environ = environ
-
-    def command(self) -> list[str]:
         streams = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
-        return [str(binary()), "-p", *streams, "--include-hook-events", *self._args]
-
-    def environ(self) -> Mapping[str, str]:
-        return {**self._world.client_environ(self.service), **self._environ}
+        self.command = [str(binary()), "-p", *streams, "--include-hook-events", *args]
+        self.environ = {**world.client_environ(self.service), **environ}
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         super().__exit__(kind, error, at)
@@ -314,12 +271,8 @@ class Session(Piped):
         """The client's next answer, to a prompt of its own making perhaps."""
         for told in self.lines():
             self.id = told.get("session_id", self.id)
-            match told:
-                case {"type": "system", "subtype": "hook_response"}:
-                    run = HookRun(told["hook_event"], told["exit_code"], told["stdout"], told["stderr"])
-                    self.hooks.append(run)
-                case {"type": "result"}:
-                    return str(told["result"])
-                case _:
-                    pass
+            if told.get("subtype") == "hook_response":
+                self.hooks.append(HookRun(told["hook_event"], told["exit_code"], told["stdout"], told["stderr"]))
+            if told["type"] == "result":
+                return str(told["result"])
         raise AssertionError

@@ -1,7 +1,5 @@
 """A world for each test, once for each way in which context reaches a model."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator
@@ -9,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from tests.e2e.client import MODELS, World, lacking, scratch_world
-from tests.e2e.terminal import TMUX
 
 # Read when the tests are collected: they have an environment of their own later.
 IN_CI = os.environ.get("CI") == "true"
@@ -27,12 +24,6 @@ def client() -> None:
     """The real client is there."""
     if reason := lacking():
         refuse(reason)
-
-
-@pytest.fixture(scope="session")
-def tmux() -> None:
-    if TMUX is None:
-        refuse("tmux is not on PATH")
 
 
 @pytest.fixture(params=MODELS)

@@ -1,13 +1,7 @@
-"""A stand-in for the model service: says what a script says, and keeps what it was asked.
-
-It speaks the one call that the real client makes, a streamed `POST /v1/messages`, on loopback. It is also the
-proxy that the client is given for everything else: whatever else the client reaches for is written down and
-refused, so that a test never leaves the machine.
-
-The words it is asked with are the proof of every test here: what memory put in front of a model stands in
-`Asked.messages`. Where it stands there depends on the model (a system message, or a part of the user's), so
-look with `Asked.holds`, which looks everywhere.
-"""
+"""A stand-in for the model service: says what a script says, and keeps what it was asked. It speaks the one call that
+the real client makes, a streamed `POST /v1/messages`, on loopback, and is the proxy for everything else: that is
+written down and refused, so that a test never leaves the machine. What memory put in front of a model stands in
+`Asked.messages`; where depends on the model, so look with `Asked.holds`, which looks everywhere."""
 
 from __future__ import annotations
 
@@ -21,7 +15,7 @@ from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 SUMMARY_ASKED_FOR = "Your task is to create a detailed summary"
 AGENT_HEADERS = {"x-claude-code-agent-id", "x-claude-code-parent-agent-id"}
@@ -39,16 +33,14 @@ class Lane(StrEnum):
     ASIDE = "aside"  # the client, for itself: a title, say. Such a request carries no tools.
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """The model's wish to use a tool."""
 
     tool: str
     input: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """What the model says when its lane is asked next."""
 
     says: tuple[str | Use, ...]
@@ -74,9 +66,7 @@ class Asked:
     @property
     def messages(self) -> tuple[tuple[str, str], ...]:
         """Role and text of every part of every message, tool calls and results included."""
-        return tuple(
-            (message["role"], text) for message in self.body["messages"] for text in _texts(message["content"])
-        )
+        return tuple((one["role"], text) for one in self.body["messages"] for text in _texts(one["content"]))
 
     @property
     def model(self) -> str:
@@ -88,19 +78,13 @@ class Asked:
 
     def results(self) -> tuple[tuple[str, bool], ...]:
         """Text of every tool's result, and whether it is an error, in the order in which the tools were asked for.
-
-        Without the count of tokens left: the client adds it to the result that it lists last, whichever came back last.
-        """
-        found = {
-            part["tool_use_id"]: (
-                _TOKENS_LEFT.sub("", "\n".join(_texts(part.get("content", "")))),
-                bool(part.get("is_error")),
-            )
-            for message in self.body["messages"]
-            if not isinstance(message["content"], str)
-            for part in message["content"]
-            if part["type"] == "tool_result"
-        }
+        Without the count of tokens left: the client adds it to whichever came back last."""
+        found = {}
+        for content in (message["content"] for message in self.body["messages"]):
+            for part in content if not isinstance(content, str) else ():
+                if part["type"] == "tool_result":
+                    text = _TOKENS_LEFT.sub("", "\n".join(_texts(part.get("content", ""))))
+                    found[part["tool_use_id"]] = (text, bool(part.get("is_error")))
         return tuple(found[id] for id in sorted(found))
 
 
@@ -114,8 +98,8 @@ class StandIn:
         self.refused: list[str] = []
         self._turns: dict[Lane, deque[Turn]] = {lane: deque() for lane in Lane}
         self._may_speak = {lane: threading.Event() for lane in Lane}
-        for lane in Lane:
-            self.release(lane)
+        for may_speak in self._may_speak.values():
+            may_speak.set()
         self._lock = threading.Lock()
         self.script(*script)
         self._ids = count(1)
@@ -166,10 +150,6 @@ class StandIn:
             self.asked.append(asked)
             turns = self._turns[asked.lane]
             return turns.popleft() if turns else Turn((self.at_a_loss,), asked.lane)
-
-    def refuse(self, what: str) -> None:
-        with self._lock:
-            self.refused.append(what)
 
     def next_id(self, kind: str) -> str:
         """Ids that sort as they were given."""
@@ -229,7 +209,7 @@ class Door(BaseHTTPRequestHandler):
         self._stream(turn, body["model"], tokens=turn.tokens or len(raw) // 4)
 
     def _refuse(self) -> None:
-        self.server.stand_in.refuse(f"{self.command} {self.path}")
+        self.server.stand_in.refused.append(f"{self.command} {self.path}")
         refusal = {"type": "error", "error": {"type": "not_found_error", "message": "a stand-in"}}
         self._json(refusal, 403 if self.command == "CONNECT" else 404)
 
@@ -263,11 +243,9 @@ class Door(BaseHTTPRequestHandler):
         self._event("message_stop")
 
     def _part(self, index: int, part: str | Use) -> None:
-        opening: dict[str, object]
-        if isinstance(part, str):
-            opening = {"type": "text", "text": ""}
-            piece = {"type": "text_delta", "text": part}
-        else:
+        opening: dict[str, object] = {"type": "text", "text": ""}
+        piece = {"type": "text_delta", "text": part}
+        if isinstance(part, Use):
             opening = {"type": "tool_use", "id": self.server.stand_in.next_id("toolu"), "name": part.tool, "input": {}}
             piece = {"type": "input_json_delta", "partial_json": json.dumps(part.input)}
         self._event("content_block_start", index=index, content_block=opening)

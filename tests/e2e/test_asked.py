@@ -1,15 +1,14 @@
-"""The real client asked one question by the daemon: nothing of ours fires in it, and it leaves nothing behind."""
-
-from __future__ import annotations
+"""The real client is asked by us: nothing of ours fires in it, and it leaves nothing behind."""
 
 import json
 import shlex
+from contextlib import suppress
 from pathlib import Path
 
 from recollect.agents import model_client
 from recollect.llm import model_calls
 from tests.daemon.real import soon
-from tests.e2e.client import World, binary, one_model
+from tests.e2e.client import BREAD, VALIDATORS, World, binary, one_model
 from tests.e2e.stand_in import Lane, StandIn, says, use
 
 UNSURE = "iOS can only be built on the mac mini (host: forge) with Xcode 16.2"
@@ -25,17 +24,17 @@ def command(world: World, service: StandIn) -> str:
     return shlex.join(["env", *sorted(f"{name}={value}" for name, value in own), str(binary())])
 
 
-def rules(world: World) -> str:
-    return world.recollect("rule", "list").stdout
-
-
 def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def inner(world: World) -> list[int]:
     """Clients that were started to be asked."""
-    return [pid for pid in world.processes() if b"--no-session-persistence" in _words(pid)]
+    found = []
+    for pid in world.processes():
+        with suppress(OSError):
+            found += [pid] if b"--no-session-persistence" in Path(f"/proc/{pid}/cmdline").read_bytes() else []
+    return found
 
 
 @one_model
@@ -49,7 +48,7 @@ def test_an_inner_client_is_asked_once_and_touches_nothing_of_the_outer_session(
         assert soon(lambda: inner(installed), WITHIN_S)
         told = files(installed.home / ".claude" / "projects")
         session.service.release(Lane.ASIDE)
-        assert soon(lambda: "mac mini" in rules(installed), WITHIN_S)
+        assert soon(lambda: "mac mini" in installed.recollect("rule", "list").stdout, WITHIN_S)
         assert files(installed.home / ".claude" / "projects") == told
         session.say("thanks")
 
@@ -66,13 +65,6 @@ def test_an_inner_client_is_asked_once_and_touches_nothing_of_the_outer_session(
     spent = installed.json("status")["llm"]
     assert (spent["calls"], spent["jobs"]["classify"]["calls"]) == (1, 1)
     assert session.service.refused == []
-
-
-def _words(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
 
 
 def trapped(world: World) -> Path:
@@ -108,16 +100,15 @@ def test_one_that_may_read_reads_the_folder_and_nothing_else(world: World):
         use("Bash", command="echo x > written"),
         use("Write", file_path=str(world.project / "written"), content="x"),
     )
-    speaks = model_client
 
     with StandIn([script, says("Done.")]) as service:
         ran = model_calls.run_program(
-            (str(binary()), *speaks.arguments(model=world.model, reads=True, turns=4)),
-            text="Look.", environ=speaks.environ(world.client_environ(service), ""), folder=str(world.project),
+            (str(binary()), *model_client.arguments(model=world.model, reads=True, turns=4)),
+            text="Look.", environ=model_client.environ(world.client_environ(service), ""), folder=str(world.project),
             seconds=60,
         )  # fmt: skip
 
-    heard = speaks.read_answer(ran.out)
+    heard = model_client.read_answer(ran.out)
     assert (ran.problem, heard.text) == ("", "Done.")
     assert heard.tokens
     inside, seen, outside, listed, *others = service.asked[-1].results()
@@ -136,3 +127,35 @@ def test_one_that_may_read_reads_the_folder_and_nothing_else(world: World):
     made = {str(path.relative_to(world.home)) for path in world.home.rglob("*") if path.is_file()}
     kept = {".claude/settings.json", ".claude/CLAUDE.md"}
     assert {name for name in made - kept if not name.startswith(OF_ITS_OWN)} == set()
+
+
+ASKS = "how do solana validators restart?"
+
+
+def test_a_prompt_waits_for_a_model_and_gets_what_it_chose(installed: World):
+    session = installed.session(says("Good day."), says("I see."))
+    (installed.home / ".recollect" / "agent.conf").write_text(
+        f"MEMORY_LLM=on\nMEMORY_LLM_COMMAND={command(installed, session.service)}\nMEMORY_RECALL_SECONDS=40\n"
+        "MEMORY_RECALL_SCHEME=double\nMEMORY_UPDATE=off\n"
+    )
+    installed.install()  # the agent is told how long to wait
+    with session:
+        session.say("hello")
+        installed.pin(VALIDATORS)
+        bread = installed.pin(BREAD)
+        for _ in range(2):
+            session.service.script(says(bread, lane=Lane.ASIDE))
+        session.say(ASKS)
+
+    greeting, asked = session.asked
+    assert greeting.holds("Sourdough") == 0
+    assert asked.holds("Sourdough") == 1, "what the model chose"
+    assert asked.holds("vestibule") == 0, "what ordinary recall would have brought"
+    inner = session.service.of(Lane.ASIDE)
+    assert [one.holds("\n\nAvailable memories:\n") for one in inner] == [1, 0]
+    assert [one.holds("\n\nCandidate memories:\n") for one in inner] == [0, 1]
+    assert all(one.holds(f"<user_prompt>\n{ASKS}\n</user_prompt>") == 1 for one in inner)
+    assert all(one.holds("[recollect ") == 0 for one in inner), "no hook of ours ran inside"
+    assert "a language model (double)" in installed.recollect("why", "--json").stdout
+    records = [path.stem for path in (installed.home / ".claude" / "projects").rglob("*.jsonl")]
+    assert records == [session.id], "no record of the inner calls is kept"

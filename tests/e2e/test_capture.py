@@ -1,14 +1,14 @@
 """What a session teaches, the next ones know, refusals included; and what must not be kept is nowhere."""
 
-from __future__ import annotations
-
+import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
 
 from tests.daemon.real import soon
-from tests.e2e.client import SECRET, World, one_model
-from tests.e2e.stand_in import Use, says, use
+from tests.e2e.client import SECRET, SUMMARY, World, one_model
+from tests.e2e.stand_in import Lane, Use, says, use
 
 BROKEN, FIXED = "./build.sh --fast", "./build.sh --fast --no-cache"
 BASH = ("--allowedTools", "Bash")
@@ -16,15 +16,6 @@ BASH = ("--allowedTools", "Bash")
 
 def bash(command: str) -> Use:
     return use("Bash", command=command)
-
-
-def script(world: World) -> None:
-    """A build that works only without its cache."""
-    build = world.project / "build.sh"
-    build.write_text(
-        '#!/bin/sh\ncase "$*" in *--no-cache*) echo built;; *) echo "error: cache key mismatch" >&2; exit 2;; esac\n'
-    )
-    build.chmod(0o755)
 
 
 def learnt(world: World) -> list[dict[str, object]]:
@@ -44,7 +35,11 @@ def holding(folder: Path, text: str) -> list[Path]:
 
 @one_model
 def test_a_failure_and_its_fix_in_two_sessions_are_told_before_the_third_fails(installed: World):
-    script(installed)
+    build = installed.project / "build.sh"  # works only without its cache
+    build.write_text(
+        '#!/bin/sh\ncase "$*" in *--no-cache*) echo built;; *) echo "error: cache key mismatch" >&2; exit 2;; esac\n'
+    )
+    build.chmod(0o755)
     for _ in range(2):
         installed.run("please build", says(bash(BROKEN)), says(bash(FIXED)), says("Built."), args=BASH)
         assert soon(lambda: not waiting(installed))
@@ -64,7 +59,6 @@ def test_a_secret_that_a_tool_prints_is_nowhere_on_disk(installed: World):
     installed.run("print it", says(bash(printed)), says("Done."), args=BASH)
     assert soon(lambda: waiting(installed) == 0)
     installed.recollect("export", str(installed.home / "out.jsonl"))
-
     ours = [*holding(installed.home / ".recollect", SECRET), *holding(installed.runtime, SECRET)]
     assert [path for path in ours if "claude" not in path.name] == []
     assert not holding(installed.home, SECRET) or all(".claude" in str(p) for p in holding(installed.home, SECRET))
@@ -78,9 +72,6 @@ def test_what_is_refused_again_and_again_is_proposed_as_a_rule(installed: World)
     assert [card["body"] for card in installed.json("inbox", "list")] == ["Ask before `git push`."]
 
 
-# Sessions from before Recollect came
-
-
 def imported(world: World, *args: str) -> dict[str, Any]:
     (only,) = world.json("import", "claude-code", *args)["projects"]
     return dict(only)
@@ -88,10 +79,7 @@ def imported(world: World, *args: str) -> dict[str, Any]:
 
 @one_model
 def test_what_was_said_before_recollect_came_is_known_to_the_next_session(world: World):
-    first = world.run(
-        "no, we use pnpm here, not npm", says(use("Bash", command=f"echo {SECRET}; exit 3")), says("I see."),
-        args=("--allowedTools", "Bash"),
-    )  # fmt: skip
+    first = world.run("no, we use pnpm here, not npm", says(bash(f"echo {SECRET}; exit 3")), says("I see."), args=BASH)
     world.run("go on", says("I do."), args=("--resume", first.id))
     fork = world.run("aside", says("Well."), args=("--resume", first.id, "--fork-session"))
 
@@ -105,10 +93,39 @@ def test_what_was_said_before_recollect_came_is_known_to_the_next_session(world:
     assert read["copies"] > 0
     assert read["remembers"]["rules"] == 1
     assert again["sessions"] == 0
-    files = [path for path in (world.home / ".recollect").rglob("*") if path.is_file()]
-    assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
+    assert holding(world.home / ".recollect", SECRET) == []
 
     world.install()
     later = world.run("hello", says("Good day."))
     assert later.asked[0].holds("Use pnpm, not npm.") == 1
     assert imported(world)["sessions"] == 0
+
+
+@one_model
+def test_a_session_leaves_a_thread_and_the_next_one_tells_what_was_kept(installed: World):
+    page = str(installed.project / "page.txt")
+    with installed.session(
+        says("Noted."), says(use("Write", file_path=page, content="hello")), says("The page is there."),
+        says(SUMMARY, lane=Lane.COMPACT), says("Good night."), args=("--allowedTools", "Write"),
+    ) as session:  # fmt: skip
+        session.say("no, we use pnpm here, not npm")
+        session.say("write a page that greets people")
+        session.say("/compact")
+        assert soon(lambda: "swept" in installed.log())
+        session.say("good night")
+
+    assert soon(lambda: "session-over" in installed.log())
+    [thread] = installed.json("threads")
+    assert thread["group"] == session.id
+    assert "Asked: write a page that greets people" in str(thread["body"])
+    [summed_up] = session.service.of(Lane.COMPACT)
+    assert summed_up.holds("Recollect:") == 0, "what a hook prints before a compaction would stand in the summary"
+
+    again = installed.run("hello", says("Good day."))
+
+    assert again.asked[0].holds("Use pnpm, not npm.") == 1
+    printed = [json.loads(run.out) for run in (*session.hooks, *again.hooks) if run.out]
+    notices = "\n".join(one.get("systemMessage", "") for one in printed)
+    assert re.search(r"^💾 Recollect: preserved \d+ memor", notices, re.MULTILINE)
+    assert 'Recollect: noted "Use pnpm, not npm" \u00b7 undo: recollect undo' in notices
+    assert re.search(r"^Recollect: kept last time: Use pnpm, not npm", notices, re.MULTILINE)

@@ -1,27 +1,83 @@
-"""The real Pi has the same memory: what another agent's session left reaches its model, what is said to it is kept."""
-
-from __future__ import annotations
+"""The real Pi has the same memory: what another agent's session left reaches its model, what is said to it is kept.
+It is driven over its pipes, as client.py has it for Claude Code; `tools/get_agents pi` puts it in place."""
 
 import json
 import os
 import shutil
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.daemon.real import soon
-from tests.e2e import pi
-from tests.e2e.client import ROOT, RULE, World, scratch_world
+from tests.e2e.client import AGENTS, DUMMY_KEY, ROOT, RULE, Piped, World, lacking, scratch_world
 from tests.e2e.conftest import refuse
-from tests.e2e.pi import PiSession, system
-from tests.e2e.stand_in import says, use
+from tests.e2e.stand_in import Asked, Turn, says, use
 from tests.e2e.test_install import traces
+
+PACKAGE = "@mariozechner/pi-coding-agent"
+MODEL = "claude-sonnet-4-5"
+PATIENCE = 15
+
+
+def folder(world: World) -> Path:
+    return world.home / ".pi" / "agent"
+
+
+def extension(world: World) -> Path:
+    return folder(world) / "extensions" / "recollect.ts"
+
+
+def install(world: World) -> None:
+    """Recollect in Pi, its daemon at work, and all the time that answers may want."""
+    world.recollect("install", "--agent", "pi")
+    path = extension(world)
+    text = path.read_text(encoding="utf-8")
+    assert "const PATIENCE = 1;" in text
+    path.write_text(text.replace("const PATIENCE = 1;", f"const PATIENCE = {PATIENCE};"), encoding="utf-8")
+    world.recollect("daemon", "start")
+
+
+class PiSession(Piped):
+    """Prompts in, answers out."""
+
+    def __init__(self, world: World, *script: Turn, args: tuple[str, ...] = ()) -> None:
+        super().__init__(world, script)
+        self.notices: list[str] = []
+        models = folder(world) / "models.json"
+        models.parent.mkdir(parents=True, exist_ok=True)
+        models.write_text(json.dumps({"providers": {"anthropic": {"baseUrl": self.service.url}}}), encoding="utf-8")
+        program = AGENTS / "pi" / "node_modules" / PACKAGE / "dist" / "cli.js"
+        options = ["--mode", "rpc", "--provider", "anthropic", "--model", MODEL, *args]
+        self.command = [str(shutil.which("node")), str(program), *options]
+        self.environ = {
+            **world.environ(), "ANTHROPIC_API_KEY": DUMMY_KEY, "PI_OFFLINE": "1", "PI_TELEMETRY": "0",
+            "HTTPS_PROXY": self.service.url, "HTTP_PROXY": self.service.url, "NO_PROXY": "127.0.0.1",
+        }  # fmt: skip
+
+    def say(self, prompt: str) -> None:
+        """Until Pi has nothing more to do about it."""
+        self.send({"type": "prompt", "message": prompt})
+        self.until("agent_end")
+
+    def until(self, kind: str) -> None:
+        for told in self.lines():
+            if told.get("method") == "notify":
+                self.notices.append(told["message"])
+            assert told.get("success") is not False, f"Pi refused: {told}"
+            if told["type"] == kind:
+                return
+
+
+def system(asked: Asked) -> str:
+    """Its system prompt."""
+    return json.dumps(asked.body.get("system", ""), ensure_ascii=False)
 
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    if reason := pi.lacking():
+    if reason := "node is not on PATH" if shutil.which("node") is None else lacking(PACKAGE, "pi"):
         refuse(reason)
     with scratch_world() as world:
         yield world
@@ -29,7 +85,7 @@ def world() -> Iterator[World]:
 
 @pytest.fixture
 def installed(world: World) -> World:
-    pi.install(world)
+    install(world)
     return world
 
 
@@ -41,7 +97,6 @@ def test_rules_stand_in_the_system_prompt_of_every_request_and_events_go_straigh
     with PiSession(installed, first, says("Done."), says("Yes.")) as session:
         session.say("hello")
         session.say("and again")
-
     assert [system(asked).count(RULE) for asked in session.asked] == [1, 1, 1]
     assert [asked.holds(RULE) for asked in session.asked] == [0, 0, 0]
     assert not (installed.root / "called").exists()
@@ -84,7 +139,6 @@ def test_what_was_done_becomes_a_thread(installed: World):
 
 def test_a_compaction_is_heard_and_the_rules_still_stand(installed: World):
     installed.recollect("rule", "add", RULE)
-
     with PiSession(installed, says("Well."), says("word " * 30_000), says("Yes.")) as session:
         session.send({"type": "set_auto_compaction", "enabled": False})
         installed.recollect("pin", "Deploys go through the staging cluster first")
@@ -93,7 +147,6 @@ def test_a_compaction_is_heard_and_the_rules_still_stand(installed: World):
         session.send({"type": "compact"})
         session.until("compaction_end")
         session.say("how do we deploy to staging, again?")
-
     assert system(session.asked[-1]).count(RULE) == 1
     assert session.asked[-1].holds("Deploys go through the staging cluster first") == 1
 
@@ -109,10 +162,8 @@ def test_whatever_is_wrong_pi_goes_on(world: World, trouble: str):
         shutil.rmtree(home)
     else:
         (home / "bin" / "hook").write_text(f"#!/bin/sh\n{TROUBLE[trouble]}\n")
-
     with PiSession(world, says("Good day.", use("bash", command="echo well")), says("Done.")) as session:
         session.say("hello")
-
     ((told, failed),) = session.asked[-1].results()
     assert (told.strip(), failed, session.notices) == ("well", False, [])
 
@@ -121,11 +172,9 @@ def test_a_daemon_that_hangs_holds_nobody_up_and_nothing_is_lost(world: World):
     world.recollect("install", "--agent", "pi")
     pid = world.json("daemon", "start")["pid"]
     os.kill(pid, signal.SIGSTOP)
-
     with PiSession(world, says("Noted.")) as session:
         session.say("no, we use pnpm here, not npm")
     os.kill(pid, signal.SIGCONT)
-
     assert soon(lambda: world.json("rule", "list"))
     assert session.notices == []
     assert [one["title"] for one in world.json("rule", "list")] == ["Use pnpm, not npm."]
@@ -134,7 +183,7 @@ def test_a_daemon_that_hangs_holds_nobody_up_and_nothing_is_lost(world: World):
 @pytest.mark.parametrize("is_installed", [True, False])
 def test_from_a_clone_it_needs_no_installing_and_beside_an_installation_serves_once(world: World, is_installed: bool):
     if is_installed:
-        pi.install(world)
+        install(world)
     else:
         world.recollect("hook", "--prepare")
         world.recollect("daemon", "start")
@@ -150,7 +199,7 @@ def test_uninstalling_leaves_a_session_with_no_trace(world: World):
     world.recollect("rule", "add", RULE)
     with PiSession(world, says("Good day.")) as before:
         before.say("hello")
-    assert pi.extension(world).exists()
+    assert extension(world).exists()
 
     world.recollect("uninstall", "--agent", "pi")
     with PiSession(world, says("Good day.")) as after:
@@ -158,6 +207,6 @@ def test_uninstalling_leaves_a_session_with_no_trace(world: World):
 
     assert RULE not in json.dumps(after.asked[0].body)
     assert "recall" not in {tool["name"] for tool in after.asked[0].body["tools"]}
-    assert not pi.extension(world).parent.exists()
+    assert not extension(world).parent.exists()
     assert world.processes() == []
     assert [path for path in traces(world) if ".pi/agent/sessions" not in str(path)] == []

@@ -1,7 +1,5 @@
 """The plugin in the real client: alone it does what an installation does, beside one nothing happens twice."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -31,7 +29,7 @@ def plugged(world: World) -> None:
 
 
 def with_the_program(world: World) -> dict[str, str]:
-    """What the client is given so that it finds `recollect`, and nothing of it is installed yet."""
+    """The environment in which the client finds `recollect`."""
     program = world.root / "bin" / "recollect"
     program.parent.mkdir()
     tree = shlex.quote(str(ROOT / "src"))
@@ -119,10 +117,8 @@ def test_beside_an_installation_nothing_happens_twice(world: World):
 @one_model
 def test_without_the_program_it_is_silent_and_status_says_what_to_do(world: World):
     plugged(world)
-
     quiet = world.run("hello", says("Good day."))
     asked = world.run("/recollect:status", says("Told."))
-
     assert [run.out + run.err for run in quiet.hooks if run.out or run.err] == []
     assert quiet.asked[0].holds("recollect") == 0
     assert asked.asked[0].holds("Recollect is not installed on this machine")

@@ -1,13 +1,15 @@
-"""From transcripts to lessons: once a session, in force after two, shown before the call that would fail again."""
-
-from __future__ import annotations
+"""From transcripts to lessons: once a session, in force after two, shown before the call that would fail again. And to
+prompts: one is seen by its hook and in the transcript, in either order, and is captured once."""
 
 import time
 from pathlib import Path
 
 import pytest
 
+from recollect.app import notices
 from recollect.app.core import App
+from recollect.app.states import SESSIONS
+from recollect.base.clock import FixedClock
 from recollect.jobs import lessons
 from recollect.model.memory import Kind, Lane, Rule, RuleType, Status
 from recollect.model.query import Query
@@ -17,6 +19,7 @@ from recollect.ops import past_sessions
 from recollect.ops import rules as rule_ops
 from recollect.ops.tool_use import find_reminders
 from recollect.render import inject
+from tests.hooks.talk import Talk
 from tests.ops.transcript import Transcript
 from tests.values import NOW
 
@@ -101,9 +104,7 @@ def test_what_is_not_sure_is_only_counted_until_it_comes_again(app: App, tmp_pat
         transcript.ran("make lint", "ok")
         read(app, transcript)
         assert bool(rule_ops.list_inbox(app).cards) is (number == 2)
-
     lessons.promote_lessons(app)
-
     [learnt] = rules(app, Status.ACTIVE)
     assert (learnt.body, learnt.seen) == ("`make lint` fails here where code breaks `nilerr`.", 2)
 
@@ -114,9 +115,7 @@ def test_outcomes_are_recorded_once_and_without_what_tools_said(app: App, tmp_pa
     transcript.line("user", "that didn't work, you forgot the tests")
     read(app, transcript)
     past_sessions.catch_up(app)
-
     found = app.reader(app.scope).records(Outcome, session="s-1")
-
     assert [(one.kind, one.action, one.next_state) for one in reversed(found)] == [
         (Ending.FAILURE, "npm test", "Missing script: test"),
         (Ending.FAILURE, "make", ""),
@@ -160,3 +159,79 @@ def test_what_a_person_says_with_a_refusal_is_heard_and_tied_to_the_call(
     assert (heard.body, heard.lane, heard.tags) == ("Use pnpm, not npm.", Lane.USER, ("refused:t1",))
     one = next(one for one in app.reader(app.scope).records(Outcome, kind=Ending.REFUSAL) if one.act == "t1")
     assert (one.act, one.action, one.next_state) == ("t1", "npm i", WORDS)
+
+
+# Prompts
+
+SAID = "we use tabs here, not spaces"
+
+
+@pytest.fixture
+def transcript(app: App, tmp_path: Path) -> Transcript:
+    return Transcript(app, tmp_path)
+
+
+@pytest.fixture
+def talk(app: App, transcript: Transcript) -> Talk:
+    talk = Talk(app, session="s-1")
+    talk.transcript = str(transcript.path)
+    return talk
+
+
+def read_later(app: App, transcript: Transcript) -> list[int]:
+    """How often each rule was heard then."""
+    app.clock = FixedClock(app.clock.now().plus(seconds=10))
+    read(app, transcript)
+    return [rule.seen for rule in rules(app)]
+
+
+@pytest.mark.parametrize(
+    ("hook", "written"),
+    [
+        (SAID, SAID),
+        (
+            f"/style {SAID}",
+            f"<command-message>style</command-message>\n<command-name>/style</command-name>\n"
+            f"<command-args>{SAID}</command-args>",
+        ),
+        (f"{SAID} [Image #1]", [{"type": "text", "text": f"{SAID} [Image #1]"}, {"type": "image"}]),
+        (
+            f"<ide_opened_file>cart.py</ide_opened_file>\n{SAID}",
+            [{"type": "text", "text": "<ide_opened_file>cart.py</ide_opened_file>"}, {"type": "text", "text": SAID}],
+        ),
+    ],
+)
+def test_both_know_a_prompt_by_what_the_person_typed(
+    app: App, transcript: Transcript, talk: Talk, hook: str, written: object
+):
+    talk.say(hook)
+    transcript.line("user", written)
+    assert read_later(app, transcript) == [1]
+    assert notices.waiting(app) == [], "the hook has told of it"
+
+
+def test_transcript_first(app: App, transcript: Transcript, talk: Talk):
+    """The daemon was held up in the middle of the hook."""
+    transcript.line("user", SAID)
+    read_later(app, transcript)
+    said = talk.say(SAID)
+    assert [rule.seen for rule in rules(app)] == [1]
+    assert "Use tabs, not spaces" in said.notice, "what was captured without it is told here"
+    assert SESSIONS.read(app.reader(Scope.PROJECT)) == 1
+
+
+@pytest.mark.parametrize("is_missed", [False, True])
+def test_the_same_words_said_twice_are_two(app: App, transcript: Transcript, talk: Talk, is_missed: bool):
+    for number in range(2):
+        if number or not is_missed:
+            talk.say(SAID)
+        transcript.line("user", SAID)
+    assert read_later(app, transcript) == [2]
+
+
+def test_a_notice_that_was_not_delivered_waits_for_the_next_prompt(app: App, transcript: Transcript, talk: Talk):
+    talk.say(SAID, confirm=False)
+    assert len(notices.waiting(app)) == 1
+    said = talk.say("thanks")
+    assert "Use tabs, not spaces" in said.notice
+    assert notices.waiting(app) == []

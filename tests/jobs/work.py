@@ -1,7 +1,5 @@
 """Runs jobs in tests: as the daemon does, without its thread."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -24,12 +22,17 @@ def open_apps(clock: Clock | None = None, model: Model | None = None) -> Apps:
     return Apps(open_home(), Path.home(), clock or SystemClock(), model or Model())
 
 
-def run_job(name: str, apps: Apps) -> int:
-    """As if it were due everywhere, until nothing is left to do; the number of pieces."""
-    task, pieces = Task(job_table.job(name), apps), 0
+def run_task(task: Task) -> int:
+    """Until nothing is left to do; the number of pieces."""
+    pieces = 0
     while task.step():
         pieces += 1
     return pieces
+
+
+def run_job(name: str, apps: Apps) -> int:
+    """As if it were due everywhere."""
+    return run_task(Task(job_table.job(name), apps))
 
 
 def run_model_jobs(app: App) -> None:
