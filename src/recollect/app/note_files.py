@@ -99,9 +99,7 @@ class KnownFile(NamedTuple):
 
 
 NOTE_FILES = State("vault:", KnownFile, "Which note each file of a vault is, and how it was when it was last read.")
-WAITING_LINKS = State(
-    "vault-wanted:", list[str], "Notes that link to a name, by its hash, that no note has.", limit=200
-)
+WAITING_LINKS = State("vault-wanted:", list[str], "Notes that link to a name (a hash) that no note has.", limit=200)
 
 
 class KnownFiles:

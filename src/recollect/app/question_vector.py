@@ -151,7 +151,7 @@ class FillState:
 
 def fill(app: App, memo: Memo) -> bool:
     """Job: gives passages the vectors they lack, a few at a time. Then vectors of earlier models are removed."""
-    state = memo.of(FillState)
+    state: FillState = memo.setdefault(FillState, FillState())
     try:
         embedder = app.embedder
         if not state.waiting or state.model != embedder.id:

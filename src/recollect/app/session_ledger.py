@@ -69,19 +69,16 @@ def record_own_turn(store: Store, session_id: str, mark: str, *, now: Moment) ->
 
 def record_message(app: App, session_id: str, host: str, at: Moment) -> None:
     """A session is counted at its first message. The user's store, which every project uses, counts for itself."""
-    _count_session(app.writer(app.scope), session_id, host, at)
-    counts_for_user = app.scope is not Scope.USER and app.store_path(Scope.USER) is not None
-    if counts_for_user and find_session(app.reader(Scope.USER), session_id) is None:
-        _count_session(app.writer(Scope.USER), session_id, host, at)
-
-
-def _count_session(store: Store, session_id: str, host: str, at: Moment) -> None:
-    with store.transaction():
-        session = find_session(store, session_id) or Session(id=session_id, host=host, started_at=at, last_at=at)
-        if not session.number:
-            SESSIONS.write(store, SESSIONS.read(store) + 1)
-            session = replace(session, number=SESSIONS.read(store))
-        store.put(replace(session, last_at=at))
+    for scope in dict.fromkeys((app.scope, Scope.USER)):
+        if scope is not app.scope and (app.store_path(scope) is None or find_session(app.reader(scope), session_id)):
+            continue
+        store = app.writer(scope)
+        with store.transaction():
+            session = find_session(store, session_id) or Session(id=session_id, host=host, started_at=at, last_at=at)
+            if not session.number:
+                session = replace(session, number=SESSIONS.read(store) + 1)
+                SESSIONS.write(store, session.number)
+            store.put(replace(session, last_at=at))
 
 
 def make_pointer(event: Event, size: int = 0, mark: str = "") -> Pointer:

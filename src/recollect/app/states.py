@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 T = TypeVar("T")
+Memo = dict[type, Any]  # what a job keeps in memory between two runs in one project, by its type
 
 
 def read_text(store: Store, name: str) -> str | None:
@@ -66,15 +67,6 @@ class State(Generic[T]):
             return None if text is None else decode(self.type, json.loads(text))
         except (ValueError, RecursionError):
             return None
-
-
-class Memo(dict[type, Any]):
-    """What a job keeps in memory between two runs in one project. Lost with the process."""
-
-    def of(self, kind: type[T]) -> T:
-        """The value of this type; a new one at first."""
-        found: T = self.setdefault(kind, kind())
-        return found
 
 
 @dataclass(frozen=True, slots=True)

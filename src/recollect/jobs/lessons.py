@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from recollect.app import notices
 from recollect.app.core import App
@@ -25,9 +24,7 @@ from recollect.model.query import Query
 from recollect.model.result import Scope
 from recollect.model.session import SessionPart
 from recollect.render.inject import plain
-
-if TYPE_CHECKING:
-    from recollect.store import Store
+from recollect.store import Store
 
 MAX_AT_ONCE = 5
 MAX_WAITING = 30  # learnings that wait in the inbox; while so many do, nobody reads them, and no more are added

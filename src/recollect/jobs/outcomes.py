@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from recollect import agents
 from recollect.app.core import App
@@ -24,9 +23,7 @@ from recollect.model.plan import Create, Plan
 from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED
 from recollect.model.session import Ending, EventName, Outcome, RecallRecord, SessionPart, ShownMemory, Speaker, Way
 from recollect.recall.call_rules import follows_lesson, is_lesson, read_call, rules_about
-
-if TYPE_CHECKING:
-    from recollect.store import Store
+from recollect.store import Store
 
 _MOST = 5_000
 _RECALLS_READ = 10

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from recollect.agents import Transcript
 from recollect.app import rule_keeping, session_ledger
@@ -28,9 +27,7 @@ from recollect.lifecycle.strength import fades
 from recollect.model.plan import Change, Create, Plan, Update
 from recollect.model.result import Scope
 from recollect.model.session import ReadAct, SessionPart, Speaker
-
-if TYPE_CHECKING:
-    from recollect.store import ChangeHeader, Store
+from recollect.store import ChangeHeader, Store
 
 Step = Callable[[int], None]
 # Smaller than what is read live at once: live sessions wait for the lock meanwhile, and a person for the bar.
@@ -72,8 +69,6 @@ class PastApp(App):
         self, op: str, summary: str, *, undoes: str | None = None, change: str = "", actor: str = ""
     ) -> ChangeHeader:
         """`log` shows an import as one line; what it did is in its plans."""
-        from recollect.store import ChangeHeader
-
         change = change or self.changes[self._scope]
         return ChangeHeader(change, "import", IMPORT_ACTOR, one_line(self._summary), self.wall_clock.now(), undoes)
 

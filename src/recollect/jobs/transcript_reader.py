@@ -9,7 +9,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from recollect import agents
 from recollect.agents.transcript import Cursor, Tail, Utterance, Voice
@@ -19,10 +19,8 @@ from recollect.base.moment import Moment
 from recollect.base.text import storable
 from recollect.model.session import Act, ReadAct, Speaker, ToolCall
 from recollect.render import inject
+from recollect.store import Store
 from recollect.wire.pointer import file_size
-
-if TYPE_CHECKING:
-    from recollect.store import Store
 
 MAX_CHARS = 8_000  # kept of one text: its beginning and its end
 # Looked through for secrets and our own blocks. Each is shorter than the way from where it is cut first to what is

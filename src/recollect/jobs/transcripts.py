@@ -13,7 +13,6 @@ from functools import partial
 from hashlib import blake2b
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from recollect.app import notices, rule_keeping, session_ledger
 from recollect.app.core import App
@@ -22,10 +21,8 @@ from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged, Store
 from recollect.jobs import transcript_reader, vault_sync
 from recollect.jobs.job_table import JOBS
 from recollect.model.session import EventName, Pointer, ReadAct, SessionPart, Speaker
+from recollect.store import Store
 from recollect.wire.pointer import checksum, file_size
-
-if TYPE_CHECKING:
-    from recollect.store import Store
 
 Writes = Callable[[], None]
 
@@ -65,7 +62,7 @@ def count_waiting(app: App) -> int:
 
 
 def work(app: App, memo: Memo) -> bool:
-    return app.store_path(app.scope) is not None and read_some(app, memo.of(ReadingState))
+    return app.store_path(app.scope) is not None and read_some(app, memo.setdefault(ReadingState, ReadingState()))
 
 
 def read_some(app: App, state: ReadingState) -> bool:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from recollect.app import session_ledger
 from recollect.app.core import App
@@ -24,9 +23,7 @@ from recollect.model.plan import Change, Create, Link, Plan, Say, Unsay, Update
 from recollect.model.query import REACHED, Query
 from recollect.model.session import SessionPart, Speaker, turn_mark
 from recollect.recall import matching
-
-if TYPE_CHECKING:
-    from recollect.store import Store
+from recollect.store import Store
 
 _GROUPED = frozenset({ORIGIN, "split"})  # other threads were made by somebody, as they are: nothing is added to them
 BY_WORDS = 10

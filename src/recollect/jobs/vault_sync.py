@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from recollect.app import note_files
 from recollect.app.core import App
@@ -23,12 +22,10 @@ from recollect.model.memory import Bridge, BridgeType, Note, Status
 from recollect.model.plan import Change, Create, FileChange, Link, Plan, Unlink, Update, text_hash
 from recollect.model.result import Done, Scope
 from recollect.model.session import ShownMemory, Way
+from recollect.store import Store
 from recollect.vault import dialects, note_folder, page
 from recollect.vault.dialects import Form
 from recollect.vault.note_folder import Refusal, Scan
-
-if TYPE_CHECKING:
-    from recollect.store import Store
 
 READ_BATCH = 500
 SMALL_READ_BATCH = 50  # where others may want to write: the lock is held for a tenth of a second
@@ -269,7 +266,8 @@ class _Seen:
 def watch(app: App, memo: Memo) -> bool:
     """Looks at the project's vault; where there is no project, at the user's. True: there is more to read."""
     app.actor = "daemon"
-    seen, began_s = memo.of(_Seen), time.monotonic()
+    seen: _Seen = memo.setdefault(_Seen, _Seen())
+    began_s = time.monotonic()
     if began_s < seen.due_s:
         return False
     scan = note_folder.scan(vault_of(app, app.scope))
