@@ -4,7 +4,7 @@ opposite supersedes, and the chain stays."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -134,13 +134,11 @@ def linked_replaced(store: Store, rule: Memory) -> list[str]:
     return [one.target for one in bridges if one.type is BridgeType.REPLACES and one.source == rule.id]
 
 
-def _keep_rule(
-    app: App, found: FoundRule, near: Mapping[str, float], group: str, said_at: Moment | None, refuses: str
-) -> Done:
+def _keep_rule(app: App, found: FoundRule, near: dict[str, float], group: str, at: Moment | None, refuses: str) -> Done:
     def make(store: Store) -> Plan:
-        if said_at is not None and _was_put_away(store, found.rule, said_at):
+        if at is not None and _was_put_away(store, found.rule, at):
             return Plan()
-        now = said_at or app.clock.now()
+        now = at or app.clock.now()
         is_sure = found.action is Action.STORED
         by_relation: dict[Relation, list[Rule]] = {relation: [] for relation in Relation}
         for old in load_rules(store, Status.ACTIVE, Status.CANDIDATE):

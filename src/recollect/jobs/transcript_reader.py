@@ -9,7 +9,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from recollect import agents
 from recollect.agents.transcript import Cursor, Tail, Utterance, Voice
@@ -31,11 +31,8 @@ _ACTS_HELD = 200
 _COMPARED_CHARS = 200
 _CALLS_HELD = 500
 _PRINTS_HELD = 5_000
-Held = TypeVar("Held")
-_SPEAKERS = {
-    Voice.PROMPT: Speaker.PERSON, Voice.PLAN: Speaker.AGENT, Voice.REPLY: Speaker.AGENT,
-    Voice.TOOL_RESULT: Speaker.TOOL,
-}  # fmt: skip
+_SPEAKERS = {Voice.PROMPT: Speaker.PERSON, Voice.TOOL_RESULT: Speaker.TOOL}
+_SPEAKERS |= dict.fromkeys((Voice.PLAN, Voice.REPLY), Speaker.AGENT)
 
 
 @dataclass(slots=True)
@@ -114,10 +111,14 @@ def _act(app: App, host: str, reading: Reading, utterance: Utterance) -> Act | N
         utterance = _out_of_queue(reading, utterance)
     call, use, refused, id = utterance.call, None, False, utterance.id
     if utterance.voice is Voice.INJECTION:
-        _hold(reading.printed, dict.fromkeys(inject.fingerprints(utterance.text)), _PRINTS_HELD)
+        reading.printed.update(dict.fromkeys(inject.fingerprints(utterance.text)))
+        while len(reading.printed) > _PRINTS_HELD:
+            reading.printed.popitem(last=False)
         return None
     if utterance.voice is Voice.TOOL_CALL and call is not None:
-        _hold(reading.calls, {call.id: call}, _CALLS_HELD)
+        reading.calls[call.id] = call
+        if len(reading.calls) > _CALLS_HELD:
+            reading.calls.popitem(last=False)
         return None
     speaker = _SPEAKERS.get(utterance.voice)
     if speaker is None:
@@ -188,12 +189,6 @@ def _shorten(text: str, most: int) -> str:
     head = head[: head.rfind("\n")] if "\n" in head else head.rpartition(" ")[0]
     tail = tail[tail.find("\n") + 1 :] if "\n" in tail else tail.partition(" ")[2]
     return f"{head}\n[…]\n{tail}"
-
-
-def _hold(kept: OrderedDict[str, Held], more: dict[str, Held], most: int) -> None:
-    kept.update(more)
-    while len(kept) > most:
-        kept.popitem(last=False)
 
 
 def act_key(act: Act) -> int:

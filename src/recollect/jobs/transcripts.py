@@ -20,7 +20,7 @@ from recollect.app.states import CLAIMED_PROMPTS, CURSORS, EVENTS_READ, Memo, Re
 from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged, StoreFull
 from recollect.jobs import transcript_reader, vault_sync
 from recollect.jobs.job_table import JOBS
-from recollect.model.session import EventName, Pointer, ReadAct, SessionPart, Speaker
+from recollect.model.session import EventName, Pointer, ReadAct, SessionPart, ShownMemory, Speaker, Way
 from recollect.store import Store
 from recollect.wire.pointer import checksum, file_size
 
@@ -98,7 +98,8 @@ def read_some(app: App, state: ReadingState) -> bool:
             run_turn_jobs(app, store, part, partial(CURSORS.write, store, after, cursor_key(one.path)))
             ended.add(one.session)
     for session in ended:
-        vault_sync.session_ended(app, state.notes, session)
+        shown = app.reader(app.scope).records(ShownMemory, session=session)
+        state.notes.shown |= {one.memory for one in shown if one.way is not Way.OWN}
     if not more:
         EVENTS_READ.write(store, settled[-1][0])
     return more or bool(state.notes) or len(settled) == _POINTERS_AT_ONCE

@@ -94,9 +94,8 @@ def _prepare(app: App, part: SessionPart, turn: Turn) -> PreparedTurn:
     own = replace(turn, acts=tuple(acts))
     made = make_record(own)
     is_echo = not (made.said or made.changed or made.ran) and bool(turn.conclusion)
-    entry = Entry(
-        message_id(turn.acts[0]), turn.acts[0].at, turn.acts[-1].at, thread_choice.subject_of(own, made), made
-    )
+    first, last = turn.acts[0], turn.acts[-1]
+    entry = Entry(message_id(first), first.at, last.at, thread_choice.subject_of(own, made), made)
     return PreparedTurn(turn, entry, is_echo)
 
 

@@ -14,14 +14,13 @@ from recollect.app import note_files
 from recollect.app.core import App
 from recollect.app.note_files import NO_FILE, SYNC, UNTRUSTED, KnownFile, KnownFiles, NoteFile, lane_of, vault_of
 from recollect.app.states import SESSIONS, Memo
-from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged
+from recollect.base.errors import RecollectError
 from recollect.base.ids import is_id
 from recollect.base.moment import Moment
 from recollect.base.text import counted
 from recollect.model.memory import Bridge, BridgeType, Note, Status
 from recollect.model.plan import Change, Create, FileChange, Link, Plan, Unlink, Update, text_hash
 from recollect.model.result import Done, Scope
-from recollect.model.session import ShownMemory, Way
 from recollect.store import Store
 from recollect.vault import dialects, note_folder, page
 from recollect.vault.dialects import Form
@@ -89,7 +88,7 @@ def refresh(
         update_notes(app, scope, files, known, report, thorough=thorough)
         app.progress(min(start + size, len(changed)), len(changed), "notes")
     _follow_links(app, scope, known)
-    if not report.waiting:  # else one of the waiting files may be a lost one under another name
+    if known.gone and not report.waiting:  # else one of the waiting files may be a lost one under another name
         _archive_lost(app, scope, known, report)
     if any(report.counts.values()) and not app.dry_run:
         app.log.line("vault", scope=scope, **report.counts, refused=len(report.refused))
@@ -102,16 +101,14 @@ def change_files(
     """Carry out a command. `texts`: what each file says then. `released`: notes that nothing supersedes any more."""
     known = KnownFiles(app.reader(scope))
     files = [note_files.parse(change.new_path, text) for change, text in texts.items()]
-    done = update_notes(
-        app, scope, files, known, Report(), op, summary, changes=tuple(texts), released=released, thorough=True
-    )
+    done = update_notes(app, scope, files, known, Report(), op, summary, tuple(texts), released, thorough=True)
     _follow_links(app, scope, known)
     return done or Done(summary, Plan(), scope, None, app.dry_run)
 
 
 def update_notes(
     app: App, scope: Scope, files: Sequence[NoteFile], known: KnownFiles, report: Report, op: str = SYNC,
-    summary: str = "", *, changes: Sequence[FileChange] = (), released: Set[str] = frozenset(), thorough: bool = False,
+    summary: str = "", changes: Sequence[FileChange] = (), released: Set[str] = frozenset(), *, thorough: bool = False,
 ) -> Done | None:  # fmt: skip
     """Notes as their files say, as one change; None: the files say what they said before. `changes`: of the files, in
     the same plan. `thorough`: files are compared with their notes, whatever is known."""
@@ -197,8 +194,6 @@ def _supersede(
 
 def _archive_lost(app: App, scope: Scope, known: KnownFiles, report: Report) -> None:
     gone = {path: known.files[path] for path in known.gone}
-    if not gone:
-        return
 
     def make(store: Store) -> Plan:
         found = [note for one in gone.values() if isinstance(note := store.get(one.id, follow=False), Note)]
@@ -253,9 +248,6 @@ def _follow_links(app: App, scope: Scope, known: KnownFiles) -> None:
                 waiting_links.write(store, sorted(sources.union(waiting_links.read(store, key))), key)
 
 
-# In the background
-
-
 @dataclass(slots=True)
 class _Seen:
     scan: Scan | None = None
@@ -301,50 +293,36 @@ class Pending:
         return bool(self.session_began or self.shown or self.paths)
 
 
-def session_ended(app: App, pending: Pending, session: str) -> None:
-    entries = app.reader(app.scope).records(ShownMemory, session=session)
-    pending.shown |= {one.memory for one in entries if one.way is not Way.OWN}
-
-
 def write_some(app: App, pending: Pending) -> bool:
     """True: there is more to do."""
     began, shown, paths = pending.session_began, pending.shown, pending.paths
     pending.session_began, pending.shown, pending.paths = False, set(), []
     if not (began or shown or paths) or app.dry_run or app.store_path(Scope.USER) is None:
         return False
-    known = KnownFiles(app.reader(Scope.USER))
-    due = [
-        path
-        for path, one in known.files.items()
-        if one.stamp != NO_FILE
-        and ((began and one.form is Form.LACKING) or (one.form is Form.TAGGED and one.id in shown))
-    ]
+    vault, reader = vault_of(app, Scope.USER), app.reader(Scope.USER)
+    known, lacking = KnownFiles(reader), (Form.LACKING,) if began else ()
+    files = {path: one for path, one in known.files.items() if one.stamp != NO_FILE}
+    due = [path for path, one in files.items() if one.form in lacking or (one.form is Form.TAGGED and one.id in shown)]
     paths = list(dict.fromkeys([*paths, *due]))
     pending.paths = paths[WRITE_BATCH:]
     written: list[NoteFile] = []
     for path in paths[:WRITE_BATCH]:
+        one, before = known.files.get(path), note_folder.read(vault, path)
+        note = reader.get(one.id, follow=False) if one else None
+        if one is None or isinstance(before, Refusal) or text_hash(before) != one.hash or not isinstance(note, Note):
+            continue  # somebody is editing it: then it is read first
+        after = page.with_usage(dialects.complete(before, session=SESSIONS.read(reader)), note)
+        if after == before:
+            continue
         try:
-            written += _write(app, known, path)
-        except (StoreBusy, StoreDamaged):
-            raise
+            note_folder.change(vault, path, before, after)
         except RecollectError as problem:
             app.log.line("note-not-written", problem=problem.message)
+            continue
+        file = note_files.read(app, vault, path)
+        if isinstance(file, NoteFile) and file.hash == text_hash(after):
+            written.append(file)
     if written:
         update_notes(app, Scope.USER, written, known, Report())
         app.log.line("notes-completed", notes=len(written))
     return bool(pending)
-
-
-def _write(app: App, known: KnownFiles, path: str) -> list[NoteFile]:
-    """Empty: it is as it should be, or somebody is editing it: then it is read first."""
-    one, vault, reader = known.files.get(path), vault_of(app, Scope.USER), app.reader(Scope.USER)
-    before = note_folder.read(vault, path)
-    note = reader.get(one.id, follow=False) if one else None
-    if one is None or isinstance(before, Refusal) or text_hash(before) != one.hash or not isinstance(note, Note):
-        return []
-    after = page.with_usage(dialects.complete(before, session=SESSIONS.read(reader)), note)
-    if after == before:
-        return []
-    note_folder.change(vault, path, before, after)
-    file = note_files.read(app, vault, path)
-    return [file] if isinstance(file, NoteFile) and file.hash == text_hash(after) else []
