@@ -3,6 +3,4 @@
 Commands are made from the table of operations when they are called, so that `--help` loads nothing else.
 """
 
-from recollect.cli.main import main
-
-__all__ = ["main"]
+from recollect.cli.main import main as main

@@ -28,15 +28,12 @@ from recollect.ops.table import OPS, Arg
 from recollect.render.terminal import short_ids
 
 _DAY_S = 86_400
-_HOOK_TIMEOUT_S = 60.0
 _CORRECTION = "no, we use pnpm here, not npm"
-_TASK = "add a package for dates and run the tests"
-_FAILS = "pnpm test"
 _FAILURE = "Error: connect ECONNREFUSED 127.0.0.1:5432\ntests failed"
 _WORKS = "docker compose up -d db && pnpm test"
 _FAILED_SESSION = (
     ("user", {"type": "text", "text": "run the tests"}),
-    ("assistant", {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": _FAILS}}),
+    ("assistant", {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "pnpm test"}}),
     ("user", {"type": "tool_result", "tool_use_id": "toolu_1", "content": _FAILURE, "is_error": True}),
     ("assistant", {"type": "tool_use", "id": "toolu_2", "name": "Bash", "input": {"command": _WORKS}}),
     ("user", {"type": "tool_result", "tool_use_id": "toolu_2", "content": "42 passed", "is_error": False}),
@@ -95,8 +92,7 @@ class Stage:
             "session_id": session, "cwd": str(self.folder), "hook_event_name": event, **fields,
             "transcript_path": str(self._transcripts / f"{session}.jsonl"),
         }  # fmt: skip
-        deadline = time.monotonic() + _HOOK_TIMEOUT_S
-        body = json.dumps(payload).encode()
+        deadline, body = time.monotonic() + 60.0, json.dumps(payload).encode()
         answer = self._hooks.answer(agents.DEFAULT_HOST, event, body, {}, str(self.folder), deadline)
         answer.after(True)
         printed: dict[str, Any] = json.loads(answer.stdout or b"{}")
@@ -127,30 +123,20 @@ def demo(
 def _story(shop: Stage) -> Iterator[Step]:
     heard = shop.hook("UserPromptSubmit", "monday", prompt=_CORRECTION)
     yield Step("You correct your agent, once.", f"> {_CORRECTION}", Summary(heard["systemMessage"], {}))
-
     shop.play("monday", _FAILED_SESSION)
     lesson = operate("inbox list", shop.own).cards[0].memory
     accepted = operate("inbox accept", shop.own, lesson.id)
-    yield Step(
-        "A command fails, another works: a lesson. Accept it, or let it come up again.",
-        "recollect inbox accept 1",
-        Summary(lesson.body, {}, (short_ids(accepted.summary),)),
-    )
-
+    why = "A command fails, another works: a lesson. Accept it, or let it come up again."
+    yield Step(why, "recollect inbox accept 1", Summary(lesson.body, {}, (short_ids(accepted.summary),)))
     shop.wait(_DAY_S)
     start = shop.hook("SessionStart", "tuesday", source="startup")
-    yield Step(
-        "The next session starts, and the agent knows both before its first move.",
-        f"> {_TASK}",
-        Summary(start["hookSpecificOutput"]["additionalContext"], {}),
-        box="what the agent is given",
-    )
-
+    why, told = "The next session starts, and the agent knows both before its first move.", start["hookSpecificOutput"]
+    task, given = "> add a package for dates and run the tests", Summary(told["additionalContext"], {})
+    yield Step(why, task, given, box="what the agent is given")
     call = {"tool_name": "Bash", "tool_use_id": "toolu_1", "tool_input": {"command": "npm install date-fns"}}
     shop.hook("PreToolUse", "tuesday", **call)
-    yield Step(
-        "It is about to run `npm install`, so the rule is repeated. Why?", "recollect why", operate("why", shop.own)
-    )
+    why = "It is about to run `npm install`, so the rule is repeated. Why?"
+    yield Step(why, "recollect why", operate("why", shop.own))
     yield Step("Every change can be taken back.", "recollect undo", operate("undo", shop.own))
 
 

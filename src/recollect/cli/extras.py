@@ -17,8 +17,8 @@ from recollect.base.settings import environment
 from recollect.base.text import json_visible, visible
 from recollect.wire.place import Place, find_place
 
-_HOOK_TIMEOUT_S = 10.0  # loading the model takes most of it
-_START_TIMEOUT_S = 10.0
+_TIMEOUT_S = 10.0  # for the daemon to start, or a hook to answer: loading the model takes most of it
+_LINES = click.IntRange(1, 1_000_000)
 _CLONE = Path(__file__).resolve().parents[3]
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -52,9 +52,7 @@ def mcp() -> None:
 @click.command()
 @click.option("-f", "--follow", is_flag=True, help="Go on with new lines until stopped.")
 @click.option("--session", default="", metavar="ID", help="Only this session; the beginning of its id is enough.")
-@click.option(
-    "-n", "--limit", default=50, show_default=True, type=click.IntRange(1, 1_000_000), help="Lines to begin with."
-)
+@click.option("-n", "--limit", default=50, show_default=True, type=_LINES, help="Lines to begin with.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
 def logs(follow: bool, session: str, limit: int, as_json: bool) -> None:
     """What was decided, one line per decision, newest last."""
@@ -93,7 +91,7 @@ def hook(event: str, host: str, record: bool, prepare: bool) -> None:
     from recollect.hooks.answer import Hooks, open_once
 
     given, folder = sys.stdin.buffer.read(), str(current_folder())
-    deadline = time.monotonic() + _HOOK_TIMEOUT_S
+    deadline = time.monotonic() + _TIMEOUT_S
     answer = Hooks(open_once).answer(
         host, event, given, environment(), folder, deadline, lambda seconds: time.monotonic() + seconds
     )
@@ -129,7 +127,7 @@ def start(as_json: bool) -> None:
     Home(home()).prepare()
     place = _place()
     client.forget_starts(place)
-    if not client.ensure_daemon(place, sys.executable, stub.PACKAGE, time.monotonic() + _START_TIMEOUT_S):
+    if not client.ensure_daemon(place, sys.executable, stub.PACKAGE, time.monotonic() + _TIMEOUT_S):
         why = client.read_starts(place).why
         message = f"The daemon did not start{': ' if why else '.'}{why}"
         raise RecollectError(message, hint="`recollect daemon run` shows more; so may the log.")

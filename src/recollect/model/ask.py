@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 
-_MAX_ANSWER_CHARS = 200_000
-_MAX_TRIES = 50
-
 
 class Use(StrEnum):  # what language models are asked for
     CLASSIFY = "classify"
@@ -29,8 +26,7 @@ class Use(StrEnum):  # what language models are asked for
 @dataclass(frozen=True, slots=True)
 class Ask:
     use: Use
-    fields: tuple[tuple[str, str], ...] = ()
-    """What is filled in for `{{name}}` in the prompt. The text of a field is never itself read as a template."""
+    fields: tuple[tuple[str, str], ...] = ()  # filled in for `{{name}}` in the prompt; never read as a template
     prompt: str = ""  # another prompt than the use's own
     model: str = ""  # another model than the one in the settings
     reads: str = ""  # a folder whose files the model may read, with tools that only read; empty: it has no tools
@@ -48,13 +44,12 @@ def read_objects(text: str, opening: str = "[") -> list[Mapping[str, object]]:
     """The objects of the first JSON list that holds any; with `{` as `opening`, the first object. Models wrap their
     answers in words and fences. Nothing in an answer can make this fail: it may find nothing."""
     decoder = json.JSONDecoder()
-    for found in islice(re.finditer(re.escape(opening), text[:_MAX_ANSWER_CHARS]), _MAX_TRIES):
+    for found in islice(re.finditer(re.escape(opening), text[:200_000]), 50):
         try:
             value = decoder.raw_decode(text, found.start())[0]
         except (ValueError, RecursionError):
             continue
-        objects = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
-        if objects:
+        if objects := [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]:
             return [*objects]
     return []
 
@@ -62,6 +57,5 @@ def read_objects(text: str, opening: str = "[") -> list[Mapping[str, object]]:
 def read_by_id(text: str, known: Collection[str]) -> Iterator[tuple[str, Mapping[str, object]]]:
     """The objects of an answer that are about one of the ids that were asked about."""
     for entry in read_objects(text):
-        id = entry.get("id")
-        if isinstance(id, str) and id in known:
+        if isinstance(id := entry.get("id"), str) and id in known:
             yield id, entry

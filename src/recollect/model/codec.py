@@ -22,7 +22,6 @@ from recollect.model.memory import KINDS, Count, Kind, Marks, Memory
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 Decoder = Callable[[Any], Any]
 T = TypeVar("T")
-_MOST = 2**53  # what every reader of JSON can hold
 _KEEP = frozenset({str, int, float, bool, NoneType})
 
 
@@ -146,7 +145,7 @@ _SIMPLE: dict[Any, Decoder] = {
     str: _text,
     bool: _checked("true or false", lambda value: isinstance(value, bool)),
     int: _checked("a whole number", lambda value: type(value) is int and -(2**63) <= value < 2**63),
-    Count: _checked("a whole number from 0", lambda value: type(value) is int and 0 <= value < _MOST),
+    Count: _checked("a whole number from 0", lambda value: type(value) is int and 0 <= value < 2**53),
     Marks: _checked("a text of + and -", lambda value: isinstance(value, str) and not set(value) - {"+", "-"}),
     float: _checked("a finite number", lambda value: type(value) in (int, float) and math.isfinite(value), float),
     Moment: _moment,

@@ -82,8 +82,7 @@ class Memory:  # fields are in the order of the JSON and of the columns
     topics: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     status: Status = field(default=Status.ACTIVE, metadata=MADE)
-    weight: float = field(default=1.0, metadata=USED)
-    """As of `reinforced_at`; lifecycle.strength computes what it is now."""
+    weight: float = field(default=1.0, metadata=USED)  # as of `reinforced_at`; lifecycle.strength computes it for now
     pinned: bool = False
     boost: float = 0.0  # what a pin adds above 1; survives every reinforcement
     seen: Count = 1  # how often it was said: duplicates are merged
@@ -91,10 +90,8 @@ class Memory:  # fields are in the order of the JSON and of the columns
     last_session: Count = field(default=0, metadata=USED)
     activations: Count = field(default=0, metadata=USED)
     ratings: tuple[Rating, ...] = ()
-    outcomes: Marks = field(default="", metadata=RARE)
-    """What followed each time it was shown unasked, oldest first: + went well, - badly."""
-    appreciation: float = field(default=0.0, metadata=RARE)
-    """Added to its forgetting score by a person, or by a review that kept it."""
+    outcomes: Marks = field(default="", metadata=RARE)  # each time it was shown unasked: + it went well, - badly
+    appreciation: float = field(default=0.0, metadata=RARE)  # to its forgetting score, by a person or a review
     origin: str = ""
     lane: Lane = field(default=Lane.USER, metadata=MADE)
     superseded_by: str | None = field(default=None, metadata=MADE)

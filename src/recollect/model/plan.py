@@ -143,9 +143,7 @@ class Plan:
         return tuple(dict.fromkeys(id for change in self.changes for id in ids_of(change)))
 
 
-_OPPOSITES: dict[type[Change], Any] = {
-    Create: Remove, Remove: Create, Say: Unsay, Unsay: Say, Link: Unlink, Unlink: Link,
-}  # fmt: skip
+_OPPOSITES: dict[Any, Any] = {Create: Remove, Remove: Create, Say: Unsay, Unsay: Say, Link: Unlink, Unlink: Link}
 _KINDS = {"file" if kind is FileChange else kind.__name__.lower(): kind for kind in get_args(Change)}
 VERBS: dict[type[Change], str] = {kind: verb for verb, kind in _KINDS.items()}
 """The names of changes in the journal and in JSON."""

@@ -10,8 +10,6 @@ from typing import NamedTuple, Self
 from recollect.base.moment import Moment
 from recollect.base.text import clip, one_line
 
-_PLAN_CHARS = 1_000
-
 
 class EventName(StrEnum):
     SESSION_STARTED = "session-started"
@@ -73,17 +71,15 @@ class Event:
     @property
     def asked(self) -> str:
         """What a prompt is about; for a plan, its beginning."""
-        return self.text or self.plan[:_PLAN_CHARS]
+        return self.text or self.plan[:1_000]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:  # the answer to an event; empty: nothing is printed at all
     context: str = ""  # for the model
     notice: str = ""  # one line for the person's eyes
-    read_instead: str = ""
-    """A file that we just wrote, to be read instead of the virtual one. The only reply that decides a permission."""
-    read_input: Mapping[str, object] = field(default_factory=dict)
-    """The input of the redirected read: hosts replace it whole, so its offset and limit must be kept."""
+    read_instead: str = ""  # a file that we just wrote for the virtual one; the only reply that decides a permission
+    read_input: Mapping[str, object] = field(default_factory=dict)  # of that read: hosts replace its input whole
 
     def __bool__(self) -> bool:
         return bool(self.context or self.notice or self.read_instead)
@@ -91,7 +87,8 @@ class Reply:  # the answer to an event; empty: nothing is printed at all
 
 BEAT_MINUTES = 5  # so that `since_last <= 2` reads as "still talking"
 _BEAT_MICROS = BEAT_MINUTES * 60_000_000
-_MEANINGS = ((2, "active conversation"), (12, "short pause"), (72, "session interrupted"), (288, "new day"))
+ACTIVE = "active conversation"
+_MEANINGS = ((2, ACTIVE), (12, "short pause"), (72, "session interrupted"), (288, "new day"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +105,6 @@ class Heartbeat:
     @property
     def since_last(self) -> int:
         return max(0, self.beat - self.last_interaction_beat)
-
-    @property
-    def has_paused(self) -> bool:
-        """Longer than an active conversation does."""
-        return self.since_last > _MEANINGS[0][0]
 
     @property
     def meaning(self) -> str:
@@ -135,9 +127,6 @@ class Heartbeat:
         """Someone spoke. Read `since_last` before calling this."""
         heart = self.tick(now)
         return replace(heart, last_interaction_at=now, last_interaction_beat=heart.beat)
-
-
-# The ledger: what an agent was shown.
 
 
 class Way(StrEnum):
@@ -201,8 +190,7 @@ class Pointer:  # an event that was received: where to read what happened, never
     transcript: str = ""
     size: int = 0  # of the transcript, when the event came
     cwd: str = ""
-    mark: str = ""
-    """Distinguishes prompts that share an id (a queued prompt has the id of the one before). Only part of the key."""
+    mark: str = ""  # only part of the key: a queued prompt has the id of the one before
 
     @property
     def key(self) -> str:
@@ -229,10 +217,7 @@ class RecallRecord(NamedTuple):  # what was recalled and why, as JSON
     memories: tuple[str, ...] = ()  # to be found by; not read back
 
 
-# Outcomes: how a call, a turn or a subagent ended.
-
-
-class Ending(StrEnum):
+class Ending(StrEnum):  # how a call, a turn or a subagent ended
     SUCCESS = "success"
     FAILURE = "failure"
     RE_ASK = "re-ask"  # a person said that the result was not what they wanted
@@ -283,9 +268,6 @@ def _digest(parts: Iterable[str]) -> str:
     return hashlib.blake2b(spelt, digest_size=16).hexdigest()
 
 
-# What happened in a session, the same for every agent: things said, and tool calls with their results.
-
-
 class Speaker(StrEnum):
     PERSON = "person"
     AGENT = "agent"
@@ -312,7 +294,7 @@ class ToolUse:  # one tool call, in neutral words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Act:  # free of secrets and of everything we showed the agent
+class Act:  # what was said, or a tool call with its result: free of secrets and of everything we showed the agent
     id: str  # the same whenever the same line is read again
     at: Moment
     speaker: Speaker

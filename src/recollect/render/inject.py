@@ -21,7 +21,7 @@ from recollect.model.codec import Json
 from recollect.model.memory import Memory, Note, Rule, RuleType
 from recollect.model.query import Drop, Hit
 from recollect.model.result import Recalled
-from recollect.model.session import BEAT_MINUTES, Heartbeat, memory_of, turn_mark
+from recollect.model.session import ACTIVE, BEAT_MINUTES, Heartbeat, memory_of, turn_mark
 from recollect.render.recall_text import MAX_CHARS as READ_CHARS
 from recollect.render.recall_text import READ, ago, list_stale, recall_text, time_span
 
@@ -135,7 +135,7 @@ def prompt(
 ) -> Injection:
     """Without `content`: only which memories there are, and how to read one. `reader`: whom the notice names."""
     page, paused = _Page(nonce, max_chars), ""
-    if heart is not None and heart.has_paused:
+    if heart is not None and heart.meaning != ACTIVE:
         paused = f" ({heart.meaning}: {time_span(heart.since_last * BEAT_MINUTES)} since the last prompt)"
     page.reserved = len(_POINTERS) + len(paused)
     for hit in hits if content else {hit.memory.id: hit for hit in hits}.values():
