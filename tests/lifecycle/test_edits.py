@@ -33,7 +33,6 @@ def test_a_revision_says_when_and_what_is_so_already_needs_no_plan() -> None:
 @pytest.mark.parametrize("status", [Status.ARCHIVED, Status.SUSPENDED, Status.SUPERSEDED, Status.CANDIDATE])
 def test_what_is_restored_is_active_and_as_strong_as_new(status: Status) -> None:
     old = thread("t", days_old=900, status=status, superseded_by="thread_x", weight=0.2, boost=0.1)
-
     [update] = edits.restore(old, now=NOW, rules=AGE).changes
     assert isinstance(update, Update)
     assert update.after == {"status": "active", "superseded_by": None, "reinforced_at": NOW.iso(), "weight": 1.1}
@@ -59,7 +58,6 @@ def test_words_of_a_thread_or_a_waiting_rule_change_in_place_and_no_lane_rises(o
 
 def test_an_active_rule_stays_as_it_is_and_the_proposal_waits_beside_it():
     old = rule("deploys", rule_type=RuleType.CORRECTION)
-
     new = new_candidate(WORDS, old.rule_type, id="rule_new", now=NOW)
     link = Link(Bridge(new.id, old.id, BridgeType.REPLACES, 1.0, NOW, origin="review"))
     assert propose_words(old, WORDS, id="rule_new", now=NOW) == [Create(new), link]

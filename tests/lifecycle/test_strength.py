@@ -103,9 +103,7 @@ def test_age_changes_only_the_status_of_threads_and_never_wakes_one(memory: Memo
 
 def test_what_was_asked_for_is_counted_and_stronger_and_what_everyone_gets_is_only_counted():
     old = thread("Billing", days_old=3)
-
     used, seen = aging.count_asked(old, session=7, now=NOW, rules=AGE), aging.count_shown(old, session=7)
-
     assert (used.frequency, used.last_session, used.reinforced_at, used.last_active_at) == (1, 7, NOW, NOW)
     assert used.weight == pytest.approx(0.6)
     assert content_hash(used) == content_hash(old)
@@ -205,9 +203,3 @@ def test_whatever_sessions_are_seen_each_point_is_answered_once(schedule: Schedu
     points = [schedule.last_point(session) for session in answered]
     assert len(set(points)) == len(points)
     assert max(points, default=0) == max(0, max(schedule.last_point(session) for session in counts))
-
-
-@given(schedules, st.integers(0, 3_000))
-def test_what_has_run_waits_for_its_next_point(schedule: Schedule, session: int):
-    assert schedule.due_state(session, session) == "wait"
-    assert session - schedule.cycle < schedule.last_point(session) <= session

@@ -19,11 +19,8 @@ NAME = "recollect-faulty"
 TUNING = Tuning(vfs=NAME, synchronous="OFF", checkpoint_pages=20)
 
 
-# An apsw VFS that passes everything on until it is told not to.
-
-
 class Disk(apsw.VFS):
-    """`room` is how many bytes may still be written; None is without end."""
+    """Passes everything on until it is told not to: `room` is how many bytes may still be written, None without end."""
 
     def __init__(self):
         self.room: int | None = None
@@ -134,7 +131,6 @@ def test_no_room_for_a_backup_leaves_no_piece_of_one(disk: Disk, tmp_path: Path)
     with pytest.raises(StoreError):
         store.backup(target)
     disk.room = None
-
     assert list(target.parent.iterdir()) == []
     store.backup(target)
     store.close()

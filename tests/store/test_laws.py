@@ -6,7 +6,7 @@ from itertools import combinations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from recollect.base.errors import Conflict
 from recollect.lifecycle import compaction, edits
@@ -68,21 +68,20 @@ class Mirror:
             case plans.FileChange():
                 pass  # no row of a store
 
-    def said(self, thread_id: str) -> tuple[Message, ...]:
-        own = [m for m in self.messages.values() if m.thread_id == thread_id]
-        return tuple(sorted(own, key=lambda m: (m.at, m.id)))
-
     def check_same(self, store: Store) -> None:
-        everything = {memory.id: (memory, said) for memory, said in store.each()}
-        assert everything == {id: (memory, self.said(id)) for id, memory in self.memories.items()}
+        said: dict[str, list[Message]] = {id: [] for id in self.memories}
+        for message in sorted(self.messages.values(), key=lambda m: (m.at, m.id)):
+            said[message.thread_id].append(message)
+        everything = {memory.id: (memory, list(held)) for memory, held in store.each()}
+        assert everything == {id: (memory, said[id]) for id, memory in self.memories.items()}
         assert {b.key: b for b in store.bridges()} == self.bridges
         assert {alias.old: alias.new for alias in store.records(Alias)} == self.aliases
         assert all(store.get(old) == self.memories[new] for old, new in self.aliases.items())
 
 
 class Life(RuleBasedStateMachine):
-    @initialize()
-    def begin(self) -> None:
+    def __init__(self) -> None:
+        super().__init__()
         self.store = SqliteStore(None, Tuning())
         self.mirror = Mirror()
         self.done: list[str] = []
@@ -183,17 +182,15 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def the_store_is_what_the_plans_say(self) -> None:
-        if hasattr(self, "store"):
-            self.mirror.check_same(self.store)
+        self.mirror.check_same(self.store)
 
     def teardown(self) -> None:
-        if hasattr(self, "store"):
-            assert self.store.verify() == []
-            for done in reversed(self.done):
-                assert self.store.undo(done, act("undo"))
-            Mirror().check_same(self.store)
-            assert self.store.verify() == []
-            self.store.close()
+        assert self.store.verify() == []
+        for done in reversed(self.done):
+            assert self.store.undo(done, act("undo"))
+        Mirror().check_same(self.store)
+        assert self.store.verify() == []
+        self.store.close()
 
 
 Life.TestCase.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)

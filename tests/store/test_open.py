@@ -44,13 +44,13 @@ def write(store: Store) -> None:
 
 
 def check_refused(path: Path, error: type[RecollectError]):
-    """By readers and writers alike, with a hint, and with every byte as it was."""
-    before = contents(path.parent)
+    """By readers and writers alike, with a hint, and with every byte as it was, there and around it."""
+    before = contents(path.parents[1])
     for read_only in (True, False):
         with pytest.raises(error) as refused:
             SqliteStore(path, QUICK, read_only=read_only)
         assert refused.value.hint
-    assert contents(path.parent) == before
+    assert contents(path.parents[1]) == before
 
 
 # Damaged
@@ -107,9 +107,7 @@ def test_a_database_of_another_program_is_not_touched(path: Path, mode: str, ver
             PRAGMA journal_mode = {mode}; CREATE TABLE memory (id TEXT, title TEXT);
             INSERT INTO memory VALUES ('a', 'somebody else''s');
             PRAGMA user_version = {version}; PRAGMA application_id = {version}""")
-
     check_refused(path, StoreForeign)
-
     assert read(path, "PRAGMA journal_mode") == [(mode,)]
     assert read(path, "SELECT title FROM memory") == [("somebody else's",)]
 
@@ -208,7 +206,6 @@ def test_several_are_applied_in_their_order_and_what_is_derived_is_rebuilt(path:
     old = version(path)
     learn(monkeypatch, Steps(), lambda db: db.execute("ALTER TABLE extra ADD COLUMN b TEXT"))
     learn(monkeypatch, lambda db: db.execute("DELETE FROM term; DELETE FROM passage"))
-
     check_whole(path, kept)
     with closing(SqliteStore(path, QUICK)) as store:
         assert store.words("Note 7").passages == store.counts().passages >= len(kept)
@@ -254,11 +251,8 @@ def test_without_a_backup_there_is_no_migration(path: Path, monkeypatch: pytest.
 def test_a_link_is_not_followed(path: Path, tmp_path: Path, target: str):
     built(tmp_path / "elsewhere.db")
     (tmp_path / "notes.txt").write_text("dear diary\n" * 100)
-    before = contents(tmp_path)
     path.symlink_to(tmp_path / target)
     check_refused(path, StoreForeign)
-    path.unlink()
-    assert contents(tmp_path) == before
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, getattr(os, "mkfifo", Path.mkdir)], ids=["a folder", "a pipe"])

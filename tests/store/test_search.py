@@ -163,7 +163,6 @@ def test_each_memory_is_one_hit_and_none_hides_the_others(store: Store):
     long = thread("Long", body="\n\n".join(["indent " + "x" * 1_100] * 300))
     rare = rule("Rare", body="We settled on tabs and an indent after a long talk about many other things")
     do(store, *(Create(m, messages(m, "tabs and spaces", "more tabs")) for m in crowd), Create(long), Create(rare))
-
     hits = search(store, Query(text="tabs", limit=3))
     assert len(hits) == len({hit.memory.id for hit in hits}) == 3
     assert [hit.memory for hit in search(store, Query(text="tabs", kinds=(Kind.RULE,)))] == [rare]
@@ -316,7 +315,6 @@ def test_ids_of_any_shape_can_be_bridged_and_named(store: Store):
     strange = {m.id: m for m in (thread("t", id=storable(text)) for text in NAUGHTY if len(text) < 400)}
     _, first, second, *_ = strange.values()
     do(store, *map(Create, strange.values()), Link(bridge(first, second)), Alias("'; --", first.id))
-
     assert all(store.get(id) == memory for id, memory in strange.items())
     assert store.get("'; --") == first
     assert store.bridges(second.id)[0].source == first.id

@@ -80,7 +80,6 @@ def test_states_are_found_by_how_their_names_begin_and_can_be_removed(store: Sto
     last = "vault:\U0010fffd.md"
     for name in ("vault:b", last, "vault:a", "vault", "vault-allowed", "Vault:c", "vaulu:", "u", "u"):
         store.put(StateRecord(name, f"{len(store.records(StateRecord))}"))
-
     assert (read_text(store, "vault"), read_text(store, "u"), read_text(store, "focus")) == ("3", "8", None)
     assert store.records(StateRecord, under="vault:") == [("vault:a", "2"), ("vault:b", "0"), (last, "1")]
     store.put(StateRecord("vault:a", None), StateRecord("never there", None))
@@ -91,7 +90,6 @@ def test_states_are_found_by_how_their_names_begin_and_can_be_removed(store: Sto
 def test_an_event_is_received_once_and_goes_to_the_end_with_the_smaller_size_when_it_comes_again(store: Store):
     given = ({"size": 5}, {"prompt": "p2", "calls": ("a", "b")}, {"size": 5, "at": NOW.plus(seconds=9)}, {"size": 9})
     new = [store.put(pointer(**said)) for said in (*given, {"size": 3}, {"size": 3})]
-
     assert new == [True, True, False, False, False, False]
     assert store.events() == [(2, pointer(prompt="p2", calls=("a", "b"))), (4, pointer(size=3))]
     assert [n for n, _ in store.events(after=2)] == [4]

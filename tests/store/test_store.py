@@ -25,7 +25,6 @@ from tests.store.helpers import (
     OLD,
     SAID,
     TABS,
-    delete_plan,
     do,
     merge_plan,
     search,
@@ -153,7 +152,6 @@ def test_memories_are_found_by_judgement_drift_and_a_text_like_theirs(house: Sto
     rated, shown = thread("rated", ratings=(Rating(True, NOW),), days_old=1), rule("shown", outcomes="+-")
     drifted = thread("much", drift=("a", "b", "c", "d"))
     do(house, *map(Create, (rated, shown, drifted, thread("little", drift=("a", "b", "c")))))
-
     assert house.find(Query(judged=True)) == [shown, rated]
     assert house.find(Query(drifts_over=3)) == [drifted]
     for text in (AUTH.id.replace("2026", "2025"), AUTH.id[-6:], AUTH.title[1:-1].upper()):
@@ -329,7 +327,6 @@ def test_the_parts_of_one_change_are_one_entry_undone_as_one(store: Store):
     work, made = act("import"), [note(f"Note {i}") for i in range(6)]
     for i in (0, 2, 4):
         store.apply(plan(Create(made[i]), Create(made[i + 1])), work)
-
     [entry] = store.log(limit=10)
     assert set(entry.memories) == {m.id for m in made}
     store.undo(work.change, act("undo", undoes=work.change))
@@ -352,6 +349,7 @@ def test_old_changes_leave_the_journal_a_few_at_a_time_and_their_memories_stay(p
 # Purge
 
 CANARY = "xylocarp"
+QUIET = note("Quiet", body=f"{CANARY} and more")
 
 
 def _long_life(store: Store) -> str:
@@ -367,21 +365,15 @@ def _long_life(store: Store) -> str:
     return secret.id
 
 
-def _deleted(store: Store) -> str:
-    secret = note("Quiet", body=f"{CANARY} and more")
-    do(store, Create(secret))
-    do(store, *delete_plan(store, secret).changes)
-    return secret.id
+def _then(*later: Change) -> Callable[[Store], str]:
+    return lambda store: (do(store, Create(QUIET)), do(store, *later), QUIET.id)[-1]
 
 
-def _revised(store: Store) -> str:
-    old = note("Quiet", body=f"{CANARY} and more")
-    do(store, Create(old))
-    do(store, Update.between(old, replace(old, body="nothing to see")))
-    return old.id
-
-
-@pytest.mark.parametrize("make", [_long_life, _deleted, _revised])
+@pytest.mark.parametrize(
+    "make",
+    [_long_life, _then(Remove(QUIET)), _then(Update.between(QUIET, replace(QUIET, body="nothing to see")))],
+    ids=["long life", "deleted", "revised"],
+)
 def test_a_purge_leaves_no_byte_in_any_file(store: Store, path: Path, make: Callable[[Store], str]):
     do(store, *(Create(note(f"Other {i}", body="some words " * 50)) for i in range(25)))
     id = make(store)

@@ -178,7 +178,6 @@ def test_a_new_note_reads_back_as_it_was_given():
         "Ask Anna.", id="note_1", title='A "title": 1', tags=("a", "b: c"), group="", created="2026-02-01",
         supersedes="old list",
     )  # fmt: skip
-
     read = page.Page('A "title": 1', "Ask Anna.", id="note_1", tags=("a", "b: c"), supersedes=("old list",))
     assert page.read(text, "x.md") == read
 
