@@ -52,7 +52,7 @@ def titles(app: App, *words: str) -> set[str]:
 
 
 def states(app: App) -> dict[Scope, State]:
-    return {scope: state(store) for scope, store in app.scopes()}
+    return {scope: state(app.writer(scope)) for scope, _ in app.scopes()}
 
 
 def set_to(app: App, name: str, value: str) -> None:

@@ -73,9 +73,7 @@ def test_the_boost_is_clamped(app: App, boost: float, weight: float):
         ("a\x00b\ud800c", f"a{NUL_SYMBOL}b{REPLACEMENT}c", None),  # what no database can hold
     ],
 )
-def test_a_pin_is_word_for_word_and_titled_by_its_first_line(
-    app: App, text: str, kept_text: str | None, title: str | None
-):
+def test_a_pin_is_word_for_word_and_titled(app: App, text: str, kept_text: str | None, title: str | None):
     pin = kept(app, pinned(app, text))
     assert pin.body == (kept_text or text)
     assert title in (None, pin.title)
@@ -139,13 +137,11 @@ def test_nothing_is_done_when_one_of_many_is_unknown(app: App, put: Callable[[Ap
 def test_edit_changes_what_is_given_and_no_more(app: App):
     id = pinned(app, "Old words.", title="Title", topics=("a",))
     before = states(app)
-
     assert edit(app, id, body="Old words.").change is None
     edit(app, id, body="New words.\n")
     assert (kept(app, id).title, kept(app, id).body, kept(app, id).topics) == ("Title", "New words.\n", ("a",))
     edit(app, id, title=" New \n title ", topics="b, c,,b")
     assert (kept(app, id).title, kept(app, id).topics) == ("New title", ("b", "c"))
-
     assert titles(app, "new") == {"New title"}
     assert titles(app, "old") == {"New title"}, "what was said stays as it was said"
     assert [m.content for m in said(app, id)] == ["Old words."]
@@ -162,10 +158,8 @@ def test_merged_memories_answer_under_every_id_until_undone(app: App):
     link(app, c, other, type=BridgeType.DEPENDS)
     link(app, a, b)
     before = states(app)
-
     merge(app, b, c)
     merge(app, a, b)
-
     one = kept(app, a)
     assert kept(app, b) == kept(app, c) == one
     row = app.reader(Scope.PROJECT).get(b, follow=False)

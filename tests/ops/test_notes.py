@@ -174,9 +174,7 @@ def test_notes_are_neither_merged_nor_split(app: App):
         memories.split(app, one, topics=("x",))
 
 
-def test_every_command_of_notes_says_what_it_did_though_another_process_looks_at_the_vault(
-    app: App, open_app: Opens, monkeypatch: pytest.MonkeyPatch
-):
+def test_what_was_done_is_said_though_others_look(app: App, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
     """It looks right after each change of a file, and does not wait for a lock."""
     other = open_app(actor="daemon")
     set_to(other, "MEMORY_BUSY_TIMEOUT_MS", "100")
@@ -279,9 +277,7 @@ def test_another_file_in_the_old_place_stays(app: App, vault: Path):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_process_that_ends_between_the_files_and_the_database_loses_neither(
-    app: App, vault: Path, monkeypatch: pytest.MonkeyPatch, command: str
-):
+def test_an_end_amid_a_write_loses_nothing(app: App, vault: Path, monkeypatch: pytest.MonkeyPatch, command: str):
     put_both(app, vault)
     write = note_files.write
 
@@ -335,7 +331,6 @@ unix = pytest.mark.skipif(os.name == "nt", reason="names and links of Unix")
 def test_a_vault_survives_save_sync_edit_sync_byte_for_byte(app: App, vault: Path, tmp_path: Path):
     golden.build(vault, tmp_path / "outside")
     before = golden.standing(vault)
-
     told = notes.sync(app)
     taken = set(all_notes(app))
     notes.save(app, "Another.", title="Another")
@@ -345,7 +340,6 @@ def test_a_vault_survives_save_sync_edit_sync_byte_for_byte(app: App, vault: Pat
         looked(app)
     memories.undo(app)
     notes.sync(app)
-
     after = golden.standing(vault)
     assert {name for name in before if before[name] != after.get(name)} == {"crlf.md"}
     assert set(after) - set(before) == {"another.md", "yet-another.md"}

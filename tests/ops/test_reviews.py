@@ -132,11 +132,9 @@ def test_a_tagged_notes_appreciation_is_the_figure_in_its_file_if_it_is_ones_own
     put(vault, "plain.md", "Plain")
     put(Path.cwd() / ".ai/memory", "loud.md", USED.replace(": 2", ": 999"))
     notes.sync(app)
-
     for name in ("zebra", "plain"):
         forgetting.appreciate(app, name, "+1.5")
     notes.sync(app)
-
     figures = [kept(app, find_note(app, name).id).appreciation for name in ("zebra", "plain", "loud")]
     assert figures == [3.5, 1.5, 0], "a stranger's file does not appreciate itself"
     assert (vault / "zebra.md").read_text() == USED.replace(": 2", ": 3.5")
@@ -191,9 +189,7 @@ def test_of_notes_only_the_users_own_are_reviewed_and_moved(app: App, model: Sta
     "meanwhile",
     [{"frequency": 1}, {"last_session": 9}, {"pinned": True}, {"body": "Other."}, {"status": Status.SUPERSEDED}],
 )
-def test_what_was_used_or_changed_while_the_model_thought_is_kept(
-    app: App, monkeypatch: pytest.MonkeyPatch, meanwhile: dict[str, Any]
-):
+def test_what_changed_meanwhile_is_kept(app: App, monkeypatch: pytest.MonkeyPatch, meanwhile: dict[str, Any]):
     (one,) = some(app, "a")
     changed = replace(one, **meanwhile)
 
@@ -355,9 +351,7 @@ def test_a_look_writes_nothing_and_a_run_without_a_model_tells_and_keeps_a_log(a
     assert sound.id not in str(told.notes)
     assert "2 of 2 would be drawn" in told.notes[0]
     assert files(app.home.root) == before
-
     validate.validate(app, run=True)
-
     assert states(app)[Scope.PROJECT] == state
     log = app.home.logs / "validation-175.log"
     assert f"{stale.id} (x): src/gone.py is not there" in log.read_text()
@@ -417,15 +411,12 @@ def test_what_is_stale_is_flagged_until_it_is_changed_and_a_projects_file_is_nev
 def test_a_rule_that_reads_otherwise_waits_for_a_person_and_supersedes_on_his_word(app: App, model: StandIn):
     one = kept_rule(app, "The port is 8080")
     model.answers(check(one.id, "fix", why="config.toml", body="The port is 9090"), "[]")
-
     validate.validate(app, run=True)
-
     (new,) = waiting(app)
     assert (new.body, new.lane, kept(app, one.id)) == ("The port is 9090", Lane.REPOSITORY, one)
     model.answers(check(one.id, "fix", body="The port is 7070"))
     validate.validate(app, run=True)
     assert waiting(app) == [new], "one proposal at a time"
-
     rules.accept(app, new.id)
     assert (kept(app, one.id).status, kept(app, one.id).superseded_by) == (Status.SUPERSEDED, new.id)
     memories.undo(app)
@@ -477,9 +468,7 @@ def test_of_the_users_tagged_note_the_condition_is_written_and_nothing_else(app:
     line = "Before deploys to staging ask Anna for approval"
     titles = {id: line, plain: "Before deploys ask Anna"}
     model.answers(json.dumps([{"id": id, "description": title} for id, title in titles.items()]))
-
     validate.validate(app, run=True)
-
     block = f"<conditional>\n{line}\n</conditional>\n\n<fuzzy-match>"
     assert (vault / "anna.md").read_text() == TAGGED.replace("<fuzzy-match>", block)
     assert (kept(app, id).title, kept(app, id).lane) == (line, Lane.USER)

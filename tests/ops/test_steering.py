@@ -196,7 +196,6 @@ def test_suggestions_can_be_done_and_each_undone(app: App):
 def test_without_a_model_suggestions_go_on_and_say_so_and_compaction_refuses(app: App, monkeypatch: pytest.MonkeyPatch):
     add(app, "Deploys", body=STAGING)
     add(app, "Deploying", body=AGAIN)
-
     problem = ModelError("There is no model.", hint="Install it.")
     monkeypatch.setattr(App, "embedder", property(Mock(side_effect=problem)))
     assert "There is no model." in steering.suggestions(app).notes[0]
@@ -209,9 +208,7 @@ def test_compaction_merges_archives_and_fades_in_one_change(app: App):
     old = add(app, "old", body="Something quite different.", days_old=20)
     other = add(app, "Bread", "z", body="Sourdough wants eleven hours in the cellar.")
     before, spoken = states(app), all_messages(app)
-
     told = steering.compact(app)
-
     assert [dict(action) for action in told.actions] == [
         {"action": "merge", "threads": [a, b], "similarity": told.actions[0].get("similarity")},
         {"action": "archive", "thread": old, "reason": "age"},
@@ -224,7 +221,6 @@ def test_compaction_merges_archives_and_fades_in_one_change(app: App):
     assert kept(app, other).weight == 0.9
     assert all_messages(app) == spoken
     assert steering.suggestions(app).health["active_threads"] == 2
-
     memories.undo(app)
     assert states(app) == before
 

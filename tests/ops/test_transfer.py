@@ -47,19 +47,15 @@ def lived_in(app: App) -> None:
     app.writer(Scope.PROJECT).apply(plan(Create(talk, heard), Create(path)), act())
 
 
-def test_an_export_comes_back_the_same_in_another_home_once_and_can_be_undone(
-    app: App, open_app: Opens, tmp_path: Path
-):
+def test_an_export_comes_back_the_same_once_and_can_be_undone(app: App, open_app: Opens, tmp_path: Path):
     more_than_two_batches = [Create(thread(f"t{number}")) for number in range(450)]
     app.writer(Scope.PROJECT).apply(plan(*more_than_two_batches), act())
     lived_in(app)
     export(app, FILE)
     other = open_app(home=tmp_path / "other")
-
     before = files(Path.cwd())
     told = import_jsonl(other, FILE)
     again = import_jsonl(other, FILE)
-
     assert (told.facts["known"], again.facts["new"]) == (0, 0)
     assert files(Path.cwd()) == before
     assert states(other) == states(app)
@@ -284,14 +280,6 @@ def test_every_memory_is_a_note_that_leads_to_its_neighbours(app: App, tmp_path:
         transfer.export(app, str(folder), shape=Shape.MARKDOWN)
 
 
-@pytest.mark.parametrize("shape", Shape)
-def test_a_dry_run_writes_no_file(app: App, open_app: Opens, tmp_path: Path, shape: Shape):
-    rules.add(app, "Use pnpm, never npm")
-    told = transfer.export(open_app(dry_run=True), str(tmp_path / "x"), shape=shape)
-    assert told.summary.startswith("Would write 1 ")
-    assert not (tmp_path / "x").exists()
-
-
 @pytest.fixture
 def folder_of_notes(tmp_path: Path) -> Path:
     folder = tmp_path / "obsidian"
@@ -343,10 +331,6 @@ def all_kept(app: App) -> list[Memory]:
     return [memory for memory, _ in app.reader(Scope.PROJECT).each()]
 
 
-def facts(told: Any) -> dict[str, Any]:
-    return dict(told.facts)
-
-
 @pytest.fixture
 def database(app: App, tmp_path: Path) -> Iterator[Path]:
     """A database of claude-mem that is open elsewhere, with all that it holds in its log."""
@@ -388,9 +372,7 @@ def database(app: App, tmp_path: Path) -> Iterator[Path]:
 def test_what_claude_mem_observed_becomes_threads_of_this_project_alone(app: App, database: Path):
     before = files(database.parent)
     assert before["m.db-wal"]
-
-    told = facts(imports.claude_mem(app, str(database)))
-
+    told = imports.claude_mem(app, str(database)).facts
     memories = {memory.title: memory for memory in all_kept(app)}
     assert set(memories) == {"Login uses cookies", "Key in the log", "Fix the login"}
     login = memories["Login uses cookies"]
@@ -402,19 +384,18 @@ def test_what_claude_mem_observed_becomes_threads_of_this_project_alone(app: App
     assert TOKEN not in memories["Key in the log"].body
     assert (told["read"], told["new"], told["duplicates"], told["junk"]) == (6, 3, 1, {"empty": 1})
     assert told["other_projects"] == {"elsewhere": 1}
-    assert sum(told["secrets"].values()) == 1
-    assert files(database.parent) == before, "not a byte of database changes"
+    assert isinstance(told["secrets"], dict)
+    assert len(told["secrets"]) == 1
+    assert files(database.parent) == before, "not a byte of theirs changes"
 
 
-def test_a_dry_run_writes_nothing_twice_is_once_and_one_undo_takes_all_of_it_back(
-    app: App, open_app: Opens, database: Path
-):
+def test_twice_is_once_and_one_undo_takes_it_back(app: App, open_app: Opens, database: Path):
     told = imports.claude_mem(open_app(dry_run=True), str(database))
-    assert (facts(told)["new"], all_kept(app)) == (3, [])
+    assert (told.facts["new"], all_kept(app)) == (3, [])
     assert "Would import 3 memories of 6" in told.summary
     assert "Secrets removed" in told.summary
     imports.claude_mem(app, str(database))
-    again = facts(imports.claude_mem(app, str(database)))
+    again = imports.claude_mem(app, str(database)).facts
     assert (again["new"], again["change"]) == (0, None)
     memories.undo(app)
     assert all_kept(app) == []
@@ -445,9 +426,7 @@ def test_rules_of_claude_recall_wait_in_the_inbox(app: App):
         ("tool_1", {"content": "Bash ls -la in the project"}, "tool-use", None),
         ("test_9", {"content": "A preference that a test left behind"}, "preference", None),
     )
-
-    told = facts(imports.claude_recall(app))
-
+    told = imports.claude_recall(app).facts
     (rule,) = [memory for memory in all_kept(app) if memory.kind is Kind.RULE]
     assert (rule.body, rule.status, rule.lane) == ("Use pnpm, never npm", Status.CANDIDATE, Lane.AGENT)
     assert [card.memory.id for card in rules.list_inbox(app).cards] == [rule.id]
@@ -467,7 +446,7 @@ def test_entities_and_their_relations_become_threads_and_bridges(app: App, tmp_p
         {"type": "relation", "from": "Checkout", "to": to, "relationType": kind} for to, kind in relations.items()
     ]
     (tmp_path / "m.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    told = facts(imports.mcp_memory(app, str(tmp_path / "m.jsonl")))
+    told = imports.mcp_memory(app, str(tmp_path / "m.jsonl")).facts
     assert {one.title: one.topics for one in all_kept(app)} == {"Checkout": ("service",), "Ledger": ("service",)}
     (bridge,) = app.reader(Scope.PROJECT).bridges()
     assert (str(bridge.type), told["bridges"]) == ("DEPENDS", 1)
@@ -483,9 +462,7 @@ def test_an_agents_own_notes_come_in_as_the_agents(app: App, tmp_path: Path):
     )  # fmt: skip
     (folder / "ports.md").write_text("The staging database listens on port 5433.\n", encoding="utf-8")
     (folder / "recollect-use-pnpm-abc123.md").write_text("Ours.\n", encoding="utf-8")
-
     imports.memory_folder(app, str(folder))
-
     rule, thread = sorted(all_kept(app), key=lambda memory: memory.kind)
     assert (rule.body, rule.status, rule.lane) == (
         "Run the tests with make test, not by hand.", Status.CANDIDATE, Lane.AGENT,
@@ -500,7 +477,7 @@ def test_rules_of_a_repository_wait_in_the_lowest_lane(app: App):
         "```sh\n- never run this\n```\n"
         "<!-- recollect begin -->\n- Use npm, never pnpm\n<!-- recollect end -->\n", encoding="utf-8",
     )  # fmt: skip
-    told = facts(imports.rules_file(app))
+    told = imports.rules_file(app).facts
     rule, order = all_kept(app)
     assert order.body == "Run `make dev` to start"
     assert (rule.body, rule.lane, rule.status) == (

@@ -76,11 +76,9 @@ def test_a_damaged_file_is_kept_aside_and_the_next_command_starts_anew(app: App,
     path = lived_in(app)
     DAMAGES[damage](path)
     damaged = path.read_bytes()
-
     with pytest.raises(StoreDamaged) as problem:
         _raise_findings(open_app())
     assert "recollect recover" in problem.value.hint
-
     told = recover(open_app())
     after = open_app()
     (aside,) = set_aside_files(after)

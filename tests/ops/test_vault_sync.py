@@ -158,12 +158,10 @@ def test_a_wikilink_links_notes_while_it_stands_and_as_soon_as_its_note_is_there
     put(vault, "people/zoe.md", "Zoe.\n")
     looked(app)
     assert links(app) == {("a.md", "people/zoe.md")}
-
     put(vault, "people/ben.md", "Ben.\n")
     looked(app)
     assert links(app) == {("a.md", "people/zoe.md"), ("a.md", "people/ben.md")}
     assert app.reader(Scope.USER).records(StateRecord, under="vault-wanted:") == []
-
     put(vault, "a.md", "See nobody.\n")
     looked(app)
     assert links(app) == set()
@@ -226,9 +224,7 @@ def shown(app: App, id: str, *, session: str = "s-1", agent: str = "", number: i
     app.writer(app.scope).put(ShownMemory(id, Way.TOLD, app.clock.now(), "", *key))
 
 
-def test_after_a_session_began_notes_get_the_tags_they_lack(
-    app: App, vault: Path, shared: Path, transcript: Transcript
-):
+def test_notes_get_the_tags_they_lack(app: App, vault: Path, shared: Path, transcript: Transcript):
     for path, text in {**OTHERS, "bare.md": BARE}.items():
         put(vault, path, text)
         put(shared, path, text)
@@ -244,9 +240,7 @@ def test_after_a_session_began_notes_get_the_tags_they_lack(
     assert len(memories.log(app).entries) == entries
 
 
-def test_after_a_session_ended_notes_that_it_was_shown_hold_their_use_and_are_not_written_again(
-    app: App, vault: Path, shared: Path, transcript: Transcript
-):
+def test_notes_that_were_shown_hold_their_use(app: App, vault: Path, shared: Path, transcript: Transcript):
     for name in ("seen", "by-subagent", "unseen"):
         put(vault, f"{name}.md", WHOLE)
     put(shared, "a.md", WHOLE)
@@ -254,15 +248,12 @@ def test_after_a_session_ended_notes_that_it_was_shown_hold_their_use_and_are_no
     shown(app, found["memory/a.md"].id)
     shown(app, found["seen.md"].id)
     shown(app, found["by-subagent.md"].id, agent="a-1")
-
     transcript.event(EventName.SESSION_ENDED)
     past_sessions.catch_up(app)
-
     for name in ("seen", "by-subagent"):
         wanted = {**dialects.DEFAULTS, "frequency": 1, "last_accessed_session": 3}
         assert held(vault / f"{name}.md") == wanted
     assert (vault / "unseen.md").read_text() == (shared / "a.md").read_text() == WHOLE
-
     before = files(vault), (vault / "seen.md").stat().st_mtime_ns, all_notes(app)
     for number in range(3):
         transcript.number += number
@@ -296,7 +287,7 @@ def test_many_are_completed_a_few_at_a_time(app: App, vault: Path, monkeypatch: 
 
 @pytest.mark.parametrize("command", ["session", "archive"])
 @pytest.mark.parametrize(("number", "last"), [(0, 400), (3, 400), (401, 401)])
-def test_counts_that_a_file_brings_are_taken_over_and_never_go_back(
+def test_a_files_counts_never_go_back(
     app: App, vault: Path, transcript: Transcript, command: str, number: int, last: int
 ):
     put(vault, "a.md", dialects.with_metadata(WHOLE, {"frequency": 12, "last_accessed_session": 400}))
