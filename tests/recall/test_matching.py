@@ -286,9 +286,7 @@ PROMPT = Prompt.of("why does the nightly build fail on the runner?")
 def bears(near: float | None, cover: float, background: Background = LARGE, **more: Any) -> float:
     given: dict[str, Any] = {"prompt": PROMPT, "text": "", "kept": False} | more
     passages = background.passages
-    return matching.judge_relevance(
-        near=near, cover=cover, background=background, passages=passages, **given
-    ).probability
+    return matching.judge_relevance(near=near, cover=cover, background=background, passages=passages, **given)[0]
 
 
 @pytest.mark.parametrize(

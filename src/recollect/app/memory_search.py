@@ -245,7 +245,7 @@ class _Engine:
             covers.append(matching.cover(worth, one, own, matching.NEEDED))
         judged: list[Hit] = []
         for hit in hits:
-            features = matching.judge_relevance(
+            probability, components = matching.judge_relevance(
                 prompt,
                 f"{hit.memory.title}\n{hit.text}",
                 near=max((piece.near for piece in hit.pieces if piece.near), default=None),  # 0: it has no vector
@@ -254,8 +254,7 @@ class _Engine:
                 passages=passages,
                 kept=hit.memory.kind is not Kind.THREAD,
             )
-            score = features.probability * hit.part("relevance")
+            score = probability * hit.part("relevance")
             shown = unasked_passages(hit) if score >= self.query.floor or hit.part("focus") else ()
-            components = (*hit.components, *features.components)
-            judged.append(replace(hit, score=score, components=components, shown=shown))
+            judged.append(replace(hit, score=score, components=(*hit.components, *components), shown=shown))
         return sorted(judged, key=lambda hit: hit.score + hit.part("focus"), reverse=True)

@@ -1,8 +1,5 @@
-"""How the calls and turns of a session went, which memories had just been shown, and rules out of repeated refusals.
-
-A call ends when its result is there; a turn when the person speaks again. A success only counts where something had
-been shown before it. Which of the memories were relevant is decided elsewhere (jobs/outcomes.py).
-"""
+"""How the calls and turns of a session went, which memories had just been shown, and rules out of repeated refusals. A
+call ends with its result, a turn when the person speaks again. A success counts only where something had been shown."""
 
 from __future__ import annotations
 

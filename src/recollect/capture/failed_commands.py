@@ -1,18 +1,14 @@
-"""Whether a call failed and with what kind of error, what a command does, how two commands are related, and whether one
-may be repeated at all.
-
-What a tool prints may have been written by a stranger, and a lesson may become a rule that an agent is shown. So
-nothing of an error is quoted but a name that is a number, well known, short, or part of the lesson's commands, and
-never one that reads like an order; and no command with an address, that fetches and runs, or that destroys, is told.
-"""
+"""Whether a call failed and with what kind of error, what a command does, how two commands are related. What a tool
+prints may be a stranger's words, and a lesson may become a rule: of an error only harmless names are told, of commands
+none that has an address, fetches and runs, or destroys."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from recollect.capture.tables import Pattern, Patterns, Words, compiled, table
 from recollect.model.command import MAX_COMMAND_CHARS, SPEECH, Command, command_of, undressed_end
@@ -42,8 +38,7 @@ class ErrorKind(StrEnum):
     CUT_OFF = "cut off"  # a person or a limit ended it
 
 
-@dataclass(frozen=True, slots=True)
-class CommandError:
+class CommandError(NamedTuple):
     kind: ErrorKind = ErrorKind.OTHER
     shape: str = ""  # `{0}` is where its name stands
     names: tuple[str, ...] = ()  # short names out of the error: what a mending step may speak of

@@ -1,11 +1,6 @@
-"""Lessons: failures of a session, each paired with what mended it, and which of them come into force.
-
-A command that fails stays open until something like it works: another command of the same purpose, or the same command
-after a step that made the difference. A pager behind a command hides how it ended: then what it prints says it.
-
-A command that came out of what a tool printed or a file said is no lesson of ours, however well it worked. A lesson
-needs a second session, or a person who names the fix or says after it that this is how things are done here.
-"""
+"""Lessons: failures of a session, each paired with what mended it, and which of them come into force. A command that
+fails stays open until another of the same purpose works, or the same after a step that made the difference. What a tool
+or a file said is no lesson; one needs a second session, or a person who speaks for the fix."""
 
 from __future__ import annotations
 
@@ -53,9 +48,7 @@ class Fix:
 
 
 @dataclass(slots=True)
-class _OpenFailure:
-    """A failure that waits for something that works."""
-
+class _OpenFailure:  # waits for something that works
     command: Command
     error: CommandError
     first: int
@@ -65,9 +58,7 @@ class _OpenFailure:
     tried: int = 1
 
 
-class _Step(NamedTuple):
-    """Something that worked and may have made the difference."""
-
+class _Step(NamedTuple):  # something that worked and may have made the difference
     at: int
     command: Command | None = None
     file: str = ""

@@ -1,13 +1,6 @@
-"""What a language model is asked about a turn or a session, and what its answers may change. Asks nobody
-(ops/turn_questions.py). And what patterns alone learn from a session's last words.
-
-A prompt that the judge is unsure of becomes a rule only if the answer quotes the person's own words. A review of the
-last messages may propose new words for a memory that the model was shown, or something new, and nothing else.
-
-Learnings are durable facts about the work; they are proposed, never put in force. By patterns a sentence must say what
-something needs or what the cause was, and name something that can be looked up. By a language model it must rest on a
-quote; what the person said is kept in their own words.
-"""
+"""What a language model is asked about a turn or a session, and what its answers may change: a rule or a learning must
+rest on a quote, a review may only propose. And what patterns alone learn from a session's last words. Asks nobody
+(ops/turn_questions.py)."""
 
 from __future__ import annotations
 
@@ -99,9 +92,7 @@ def _is_overlapping(rule: str, quote: str) -> bool:
 # Reviews
 
 
-class Proposal(NamedTuple):
-    """New words for a memory, or, without an id, something new."""
-
+class Proposal(NamedTuple):  # new words for a memory, or, without an id, something new
     body: str
     id: str = ""
     rule_type: RuleType = RuleType.DEVOPS
@@ -130,7 +121,6 @@ def has_written_memory(acts: Sequence[Act]) -> bool:
 
 
 def last_messages(acts: Sequence[Act]) -> tuple[Act, ...]:
-    """The last messages of the person and the agent."""
     return tuple(act for act in acts if act.speaker in _SPEAKERS and act.text and not act.agent)[-MAX_MESSAGES:]
 
 
@@ -148,7 +138,6 @@ def ask_for_proposals(said: Sequence[Act], known: Sequence[Memory]) -> Ask:
 
 
 def read_proposals(answer: str, known: Sequence[Memory]) -> tuple[Proposal, ...]:
-    """The proposals of an answer, in its order, each memory once."""
     by_id = {one.id: one for one in known}
     found: dict[str, Proposal] = {}
     for one in read_objects(answer):
@@ -165,9 +154,7 @@ def read_proposals(answer: str, known: Sequence[Memory]) -> tuple[Proposal, ...]
 # Learnings
 
 
-class LearningKind(StrEnum):
-    """The surer first."""
-
+class LearningKind(StrEnum):  # the surer first
     CAUSE = "what the cause was"
     NEED = "what something needs"
 

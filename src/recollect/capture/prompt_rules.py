@@ -1,19 +1,16 @@
-"""The rules that a prompt states, worded as they were typed, without greetings and asides; "we use X" becomes "Use X".
-The text is already redacted (or two secrets that differ would make two rules) and free of what we added ourselves.
-
-Each sentence is weighed by itself; the prompt around it can only make it count for less. Two things are known of it:
-its form, a sum of named signals (data/<language>.toml), and log odds by its words, learned by tools/train_capture.py.
-A rule is in force at once where both are sure; where one is, it waits in the inbox.
-"""
+"""The rules that a prompt states, worded as they were typed ("we use X" becomes "Use X"). Each sentence is weighed by
+its form, a sum of named signals (data/<language>.toml), and by its words, log odds learned by tools/train_capture.py.
+Where both are sure, the rule is in force at once; where one is, it waits in the inbox. The text is redacted already."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from math import inf, sqrt
+from typing import NamedTuple
 
 from recollect.base.text import clip, one_line
 from recollect.capture import prompt_text
@@ -248,8 +245,7 @@ def _weigh_form(piece: Piece, language: Language) -> Piece:
     return replace(piece, score=sum(signal.weight for signal in said), signals=names, veto=veto, firm=firm)
 
 
-@dataclass(frozen=True, slots=True)
-class LearnedJudge:
+class LearnedJudge(NamedTuple):
     bias: float
     scale: float
     shares: Mapping[str, int]

@@ -1,8 +1,5 @@
-"""A prompt, and what the person says themselves in it, sentence by sentence.
-
-`masked` blots out what they did not say: code, logs, diffs, tables, quotes, chats, tickets, lists by others. The result
-is as long as the text, so that a place in one is the same place in the other.
-"""
+"""A prompt, and what the person says themselves in it, sentence by sentence. `masked` blots out what they did not say
+(code, logs, diffs, quotes, chats, lists by others); the result is as long as the text."""
 
 from __future__ import annotations
 
@@ -33,9 +30,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """One sentence or clause, and what speaks for and against it."""
-
+class Piece:  # one sentence or clause, and what speaks for and against it
     text: str
     seen: str  # the same, as long as it, with quotes and code blotted out: only the person's own words are judged
     score: float = 0.0
@@ -47,9 +42,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundRule:
-    """A rule as it will be kept; one without a type stands for a prompt that states none."""
-
+class FoundRule:  # as it will be kept; one without a type stands for a prompt that states none
     rule: str
     rule_type: RuleType | None
     scope: Scope

@@ -1,8 +1,5 @@
-"""What a turn leaves behind: a record, made without a model out of its own sentences; and the summary of a thread.
-
-The agent's last message says most of it. Text of machines, commands that only show something and what agents say while
-they work ("Let me check ...") leave nothing.
-"""
+"""What a turn leaves behind: a record, made without a model out of its own sentences; and the summary of a thread. The
+agent's last message says most of it; what agents say while they work ("Let me check ...") leaves nothing."""
 
 from __future__ import annotations
 

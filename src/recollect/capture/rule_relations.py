@@ -1,15 +1,13 @@
-"""Does a new rule say the same as an old one, or the opposite?
-
-By words where they are plain: what is wanted, what is rejected, where it holds. Vectors say that two rules are about
-one thing, but opposites are as near as paraphrases: where words do not tell which it is, a person is asked.
-"""
+"""Does a new rule say the same as an old one, or the opposite? By words where they are plain. Vectors say that two
+rules are about one thing, but opposites are as near as paraphrases: where words do not tell which it is, a person is
+asked."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from recollect.capture.tables import Patterns, Words, table
 
@@ -54,8 +52,7 @@ def _choices() -> tuple[frozenset[str], ...]:
     return tuple(frozenset(_stem(word) for word in group.split()) for group in table("rule_relations.toml")["choices"])
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(NamedTuple):
     wanted: frozenset[str]
     rejected: frozenset[str]
     where: frozenset[str]  # what narrows it: "in tests", "for the legacy app". Part of the others, too.

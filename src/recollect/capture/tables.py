@@ -1,18 +1,14 @@
-"""The tables of this room: TOML files in `data/`, read and compiled when first used; one per language (`en.toml`
-explains the keys), else one per module.
-
-`[words]` holds lists of words, `[patterns]` regular expressions, `[parts]` what patterns share, written `{NAME}` there.
-A line break in a pattern is not part of it; a list is joined by "|"; `words:` matches whole words only.
-"""
+"""The tables of this room: TOML files in `data/`, compiled when first used; one per language (`en.toml` explains the
+keys), else one per module. `[parts]` are what patterns share, written `{NAME}`; a line break in a pattern is not part
+of it; a list is joined by "|"; `words:` matches whole words only."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from recollect.base.shipped import load_table
 
@@ -68,10 +64,7 @@ class Words:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Signal:
-    """One thing that speaks for a standing rule (weight above 0) or against it."""
-
+class Signal(NamedTuple):  # speaks for a standing rule (weight above 0) or against it
     name: str
     weight: float
     pattern: Pattern
@@ -79,8 +72,7 @@ class Signal:
     yields: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
+class Language(NamedTuple):
     code: str
     signals: tuple[Signal, ...]
     vetoes: Mapping[str, Pattern]  # by reason: a sentence that matches states no rule, whatever else it says

@@ -1,9 +1,6 @@
-"""Which thread a turn belongs to (the current one, an earlier one, a fork of one, or a new one), what the thread
-becomes by it, and its links to others.
-
-What speaks for a thread is added up; the weights (log odds) were fitted on one half of bench/data/threads.jsonl.
-Whether a prompt leans on what was said before is known in English only. Links need evidence, never likeness alone.
-"""
+"""Which thread a turn belongs to (the current one, an earlier one, a fork, or a new one), what the thread becomes by
+it, and its links. What speaks for a thread is added up; the weights (log odds) were fitted on one half of
+bench/data/threads.jsonl. Whether a prompt leans on what was said before is known in English only."""
 
 from __future__ import annotations
 
@@ -44,8 +41,7 @@ _CUES = Patterns("thread_choice")
 _WORDS = Words("thread_choice")
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(NamedTuple):
     prompt: str
     conclusion: str
     edited: tuple[str, ...] = ()
@@ -72,22 +68,17 @@ class Candidate(NamedTuple):
     idle_minutes: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Continue:
+class Continue(NamedTuple):
     thread: Thread
     same_turn: bool = False  # it already has the beginning of this turn
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(NamedTuple):
     parent: Thread | None = None  # the thread that it was forked from, or that it continues because that one is full
     is_fork: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Leave:
-    """Nothing is kept."""
-
+class Leave(NamedTuple):  # nothing is kept
     reason: str
 
 
@@ -169,7 +160,6 @@ def shared_files(about: Subject, thread: Thread) -> float:
 
 
 def turns_away(prompt: str) -> bool:
-    """It announces another subject."""
     return _CUES.switches.match(prompt) is not None
 
 
@@ -191,9 +181,7 @@ def _subject_words(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A turn that is to be kept."""
-
+class Entry:  # a turn that is to be kept
     id: str  # the id of its message
     at: Moment
     ended_at: Moment

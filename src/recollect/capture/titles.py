@@ -1,8 +1,5 @@
-"""Names for a piece of work: a title of three to eight words, and topics.
-
-Several phrases out of the first records are worded like headlines. The one that best stands alone becomes the title: it
-names something, leans on nothing, is whole.
-"""
+"""Names for a piece of work: a title of three to eight words, and topics. Of several phrases out of the first records,
+worded like headlines, the one that best stands alone becomes the title."""
 
 from __future__ import annotations
 

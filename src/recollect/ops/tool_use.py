@@ -129,10 +129,10 @@ def _near_rules(app: App, text: str, rules: Mapping[str, tuple[Scope, Rule]], un
     prompt, needed = matching.Prompt.of(text), max(app.settings.figure("MEMORY_RECALL_FLOOR"), _MIN_FLOOR)
     certain: dict[str, float] = {}
     for id, cosine in near.items():
-        features = matching.judge_relevance(
+        probability, _ = matching.judge_relevance(
             prompt, rules[id][1].body, near=cosine, cover=0.0, background=background, passages=background.passages,
             kept=True,
         )  # fmt: skip
-        if features.probability >= needed:
-            certain[id] = features.probability
+        if probability >= needed:
+            certain[id] = probability
     return certain

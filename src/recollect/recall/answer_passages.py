@@ -1,7 +1,5 @@
 """Which part of a hit answers the question: the best sentence, grown by its neighbours, and others that match nearly as
-well, until the room is used. Decisions, findings and what the agent said come before commands and files; an earlier
-question is never an answer, nor is the title.
-"""
+well, until the room is used. An earlier question is never an answer, nor is the title."""
 
 from __future__ import annotations
 

@@ -1,12 +1,6 @@
-"""How well each unit (model/query.py) matches a question: one score, every part of it named.
-
-Words and vectors each count twice: against the best of this question (which leads?) and against a perfect match (is the
-lead worth anything?). So words decide where the question's rare words are found, and meaning where they are not.
-
-And whether a memory is relevant enough to a prompt to be shown to someone who did not ask: a probability, made of
-features that mean the same in every store. Few memories are relevant to a rename, next to none to a question about a
-language. The learned weights and the patterns are in floor.json; the threshold is applied in selection.py.
-"""
+"""How well each unit (model/query.py) matches a question, by words and vectors: each counts against the best of this
+question (which leads?) and against a perfect match (is the lead worth anything?). And how likely a memory is relevant
+to someone who did not ask (floor.json has the learned weights; selection.py applies the threshold)."""
 
 from __future__ import annotations
 
@@ -255,9 +249,7 @@ def raise_by_context(
 # Relevance to someone who did not ask
 
 
-class Prompt(NamedTuple):
-    """The features of a prompt itself, computed once."""
-
+class Prompt(NamedTuple):  # its features, computed once
     length: float
     names: frozenset[str]
     foreign: float  # the share of its letters that are not plain Latin ones
@@ -277,16 +269,11 @@ class Prompt(NamedTuple):
         )
 
 
-class Relevance(NamedTuple):
-    probability: float
-    components: tuple[tuple[str, float], ...]
-
-
 def judge_relevance(
     prompt: Prompt, text: str, *, near: float | None, cover: float, background: Background, passages: int, kept: bool
-) -> Relevance:
-    """`near`: the cosine of the best passage, None without vectors. `cover`: of the passage that covers most.
-    `passages`: how many there are in the stores. `kept`: it is a rule or a note."""
+) -> tuple[float, tuple[tuple[str, float], ...]]:
+    """A probability, and what it is made of. `near`: the cosine of the best passage, None without vectors; `cover`: of
+    the passage that covers most; `passages`: how many there are in the stores; `kept`: it is a rule or a note."""
     lowered = text.casefold() if prompt.names else ""
     values = {
         "cover": cover,
@@ -315,7 +302,7 @@ def judge_relevance(
         values |= {"lift": lift, "stands_out": stands_out}
         told = (("lift", lift), ("stands_out", stands_out), *told)
     odds = weights["bias"] + sum(weights[name] * value for name, value in values.items())
-    return Relevance(1 / (1 + math.exp(-odds)), told)
+    return 1 / (1 + math.exp(-odds)), told
 
 
 def information(evidence: Sequence[WordEvidence]) -> dict[str, float]:

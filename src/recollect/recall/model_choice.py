@@ -1,9 +1,5 @@
-"""Lets a language model choose among memories: what it is asked, and what its answer means. Asks nobody.
-
-The broad question shows a line for each memory; the strict one shows the candidates whole and can only
-remove some. An answer names memories, one per line, or says NONE. Before the broad question the memories may be
-filtered by keywords, which misses paraphrases: it has to be switched on.
-"""
+"""Lets a language model choose among memories: what it is asked, and what its answer means. Asks nobody. The broad
+question shows a line for each memory; the strict one shows the candidates whole and can only remove some."""
 
 from __future__ import annotations
 
@@ -32,9 +28,7 @@ _MIN_PART_CHARS = 3  # a shorter keyword stands inside half of all words
 _MAX_KEYWORDS = 200
 
 
-class CandidateLine(NamedTuple):
-    """A memory as a model reads it before it asks for more. The texts are harmless and on one line."""
-
+class CandidateLine(NamedTuple):  # a memory as a model reads it before it asks for more, its texts made harmless
     id: str
     name: str  # a note's path, else the memory's id
     description: str

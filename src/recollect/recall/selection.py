@@ -1,9 +1,5 @@
-"""Priority: `match x g(strength) x relevance + focus`, in one function. g is bounded and nearly flat: age decides
-between matches that are about equal, never between a good and a poor one.
-
-And what of the ranked hits is shown: applies the filters of the question, drops repetitions, keeps to the limits, and
-says why the rest is left out. Does not match (matching.py), does not word anything (render).
-"""
+"""Priority, `match x g(strength) x relevance + focus`, where g is nearly flat: age decides between matches that are
+about equal, never between a good and a poor one. And what of the ranked hits is shown, and why the rest is left out."""
 
 from __future__ import annotations
 

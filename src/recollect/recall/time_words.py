@@ -1,15 +1,13 @@
-"""Time words of a question: `yesterday`, `two weeks ago`, `last Tuesday`, `in March`, `before 2026-03-01`. English.
-
-A memory from that time gains; one from another time loses nothing, because people misremember dates.
-"""
+"""Time words of a question: `yesterday`, `last Tuesday`, `in March`, `before 2026-03-01`. English. A memory from that
+time gains; one from another time loses nothing, because people misremember dates."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from typing import NamedTuple
 
 from recollect.base.moment import Moment
 
@@ -39,8 +37,7 @@ _DAY_OF_MONTH = r"(\d{1,2})(?:st|nd|rd|th)?"
 _HINT = re.compile(rf"\d|\b(?:ago|last|past|previous|this|today|tonight|yesterday|{'|'.join((*_DAYS, *_MONTHS))})\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     since: datetime
     until: datetime
     edge: timedelta  # how far beyond its ends it fades to nothing
@@ -74,9 +71,9 @@ def asked_time(question: str, now: Moment) -> Span | None:
         try:
             span = read(found, today, moment)
             if bound in ("before", "until"):
-                return replace(span, since=span.since - timedelta(days=_MAX_DAYS), until=span.since)
+                return span._replace(since=span.since - timedelta(days=_MAX_DAYS), until=span.since)
             since = span.until if bound == "after" else span.since
-            return replace(span, since=since, until=moment if bound in _BOUNDS else span.until)
+            return span._replace(since=since, until=moment if bound in _BOUNDS else span.until)
         except (ValueError, OverflowError):
             continue  # the 31st of February
     return None
@@ -103,11 +100,6 @@ def _since(start: datetime, now: datetime) -> Span:
     return Span.of(start, max(now, start + timedelta(hours=1)))
 
 
-def _whole_month(year: int, month: int) -> Span:
-    first = datetime(year, month, 1, tzinfo=UTC)
-    return Span.of(first, (first + 31 * _DAY).replace(day=1))
-
-
 def _ago(found: re.Match[str], _today: datetime, now: datetime) -> Span:
     middle, half = now - _length(found[1], found[2]), timedelta(days=_UNITS[found[2]] / 2)
     return Span.of(middle - half, middle + half)
@@ -122,22 +114,13 @@ def _last(found: re.Match[str], today: datetime, now: datetime) -> Span:
     return Span.of(_start_of(found[1], end - _DAY), end)
 
 
-def _month(found: re.Match[str], today: datetime, _now: datetime) -> Span:
-    number = _MONTHS.index(found[1]) % 12 + 1
-    return _whole_month(int(found[2]) if found[2] else today.year - (number > today.month), number)
-
-
-def _date(found: re.Match[str], today: datetime, _now: datetime) -> Span:
-    name, day = (found[1], found[2]) if found[1] else (found[4], found[3])
-    year = int(found[5]) if found[5] else today.year
-    start = datetime(year, _MONTHS.index(name) % 12 + 1, int(day), tzinfo=UTC)
-    return _days(start.replace(year=year - 1) if not found[5] and start > today else start)
-
-
-def _iso_date(found: re.Match[str], _today: datetime, _now: datetime) -> Span:
-    if not found[3]:
-        return _whole_month(int(found[1]), int(found[2]))
-    return _days(datetime(int(found[1]), int(found[2]), int(found[3]), tzinfo=UTC))
+def _calendar(year: str | None, month: str, day: str | None, today: datetime) -> Span:
+    number = int(month) if month.isdigit() else _MONTHS.index(month) % 12 + 1
+    if not day:
+        first = datetime(int(year) if year else today.year - (number > today.month), number, 1, tzinfo=UTC)
+        return Span.of(first, (first + 31 * _DAY).replace(day=1))
+    start = datetime(int(year) if year else today.year, number, int(day), tzinfo=UTC)
+    return _days(start.replace(year=start.year - 1) if not year and start > today else start)
 
 
 _Reader = Callable[["re.Match[str]", datetime, datetime], Span]
@@ -156,10 +139,16 @@ _READERS: tuple[tuple[str, _Reader], ...] = (
         rf"(?:last|on|since|before|until|after|past) ({'|'.join(_DAYS)})",
         lambda found, today, _: _days(today - ((today.weekday() - _DAYS.index(found[1])) % 7 or 7) * _DAY),
     ),
-    (r"(\d{4})-(\d{2})(?:-(\d{2}))?", _iso_date),
-    (rf"(?:{_MONTH} {_DAY_OF_MONTH}|{_DAY_OF_MONTH}(?: of)? {_MONTH})(?:,? (\d{{4}}))?", _date),
-    (rf"(?:in|last|since|before|until|after|during|mid|early|late) {_MONTH}(?: (\d{{4}}))?", _month),
-    (rf"{_MONTH} (\d{{4}})", _month),
+    (r"(\d{4})-(\d{2})(?:-(\d{2}))?", lambda found, today, _: _calendar(found[1], found[2], found[3], today)),
+    (
+        rf"(?:{_MONTH} {_DAY_OF_MONTH}|{_DAY_OF_MONTH}(?: of)? {_MONTH})(?:,? (\d{{4}}))?",
+        lambda found, today, _: _calendar(found[5], found[1] or found[4], found[2] or found[3], today),
+    ),
+    (
+        rf"(?:in|last|since|before|until|after|during|mid|early|late) {_MONTH}(?: (\d{{4}}))?",
+        lambda found, today, _: _calendar(found[2], found[1], None, today),
+    ),
+    (rf"{_MONTH} (\d{{4}})", lambda found, today, _: _calendar(found[2], found[1], None, today)),
 )
 
 
