@@ -332,12 +332,12 @@ def give_twins(path: str, count: int) -> None:
 
 def _prompt() -> Prompt:
     from recollect.agents import claude_code
-    from recollect.mcp.server import TOOLS, instructions
+    from recollect.mcp.server import INSTRUCTIONS, TOOLS
 
     told = [
         json.dumps({"name": t.name, "description": t.tool["description"], "input_schema": t.tool["inputSchema"]})
         for t in TOOLS
     ]
     skill = Path(claude_code.__file__).with_name("skill.md").read_text(encoding="utf-8")
-    lengths = sum(map(len, told)), len(instructions()), len(skill)
+    lengths = sum(map(len, told)), len(INSTRUCTIONS), len(skill)
     return Prompt(len(TOOLS), *(part for chars in lengths for part in (chars, round(chars / _CHARS_A_TOKEN))))

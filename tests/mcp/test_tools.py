@@ -5,7 +5,7 @@ import json
 import pytest
 
 from recollect.base.errors import BadInput
-from recollect.mcp.server import BY_NAME, TOOLS, Tool, instructions, make_call, name_arguments
+from recollect.mcp.server import BY_NAME, INSTRUCTIONS, TOOLS, Tool, make_call, name_arguments
 from recollect.ops.calls import parse_call
 from recollect.ops.table import OPS, Effect
 from tools import mcp_tools
@@ -49,10 +49,10 @@ def test_a_tool_is_offered_only_where_an_agent_may_and_says_what_it_does(tool: T
 
 def test_what_leads_every_prompt_is_short():
     assert len(json.dumps([tool.tool for tool in TOOLS], separators=(",", ":"))) <= MAX_LIST_BYTES
-    assert len(instructions().encode()) < 2_048
+    assert len(INSTRUCTIONS.encode()) < 2_048
     assert len(TOOLS) <= 12
-    assert all(tool.name in instructions() for tool in TOOLS if tool.name != "ai_status")
-    assert ".ai/recall/" in instructions()
+    assert all(tool.name in INSTRUCTIONS for tool in TOOLS if tool.name != "ai_status")
+    assert ".ai/recall/" in INSTRUCTIONS
 
 
 def ask(tool: str, **arguments: object) -> bytes:

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 
 from recollect import agents
-from recollect.app import notices, session_ledger
+from recollect.app import session_ledger
 from recollect.app.core import App
 from recollect.base.clock import Clock, SystemClock
 from recollect.base.errors import RecollectError
@@ -57,10 +57,8 @@ class Received(Enum):
 @dataclass(frozen=True, slots=True)
 class Answer:
     stdout: bytes = b""  # what the hook prints, as it is
-    after: Callable[[bool], None] = lambda _confirmed: None
-    """To be called once it was sent, with whether the hook confirmed that it printed it."""
-    is_kept: bool = True
-    """Whether the event was written down; an agent is told what is remembered even where it could not be."""
+    after: Callable[[bool], None] = lambda _confirmed: None  # once it was sent: whether the hook confirmed printing it
+    is_kept: bool = True  # the event was written down; an agent is told what is remembered even where it was not
 
 
 class Hooks:
@@ -102,13 +100,11 @@ class Hooks:
             folder = event.reads_below or self._folder or find_place(str(app.home.root), environment()).recalls
             request = HookRequest(app, event, until_s, self._tasks, Path(folder), transcript_bytes)
             reply: HookReply = getattr(import_module(f"recollect.ops.{module}"), operation)(request)
-            shows_notices = notices.are_shown(app, event.host)
         if reply.slower is not None and (held_s := hold(reply.slower[0])):
             # The App is free again: no other hook waits for this one.
             with suppress(RecollectError), self._own(*place) as app:
                 reply = reply.slower[1](replace(request, app=app, until_s=held_s))
-        shown = reply.reply if shows_notices else replace(reply.reply, notice="")
-        stdout = agents.agent(host).render(event_name, shown)
+        stdout = agents.agent(host).render(event_name, reply.reply)
 
         def finish(confirmed: bool) -> None:
             if reply.injection is not None:

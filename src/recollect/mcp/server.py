@@ -76,10 +76,7 @@ class Tool(NamedTuple):
 
 TOOLS = tuple(Tool(**entry) for entry in load_table("recollect.mcp", "tool_list.json")["tools"])
 BY_NAME = {tool.name: tool for tool in TOOLS}
-
-
-def instructions() -> str:
-    return Path(__file__).with_name("instructions.md").read_text(encoding="utf-8")
+INSTRUCTIONS = Path(__file__).with_name("instructions.md").read_text(encoding="utf-8")
 
 
 def make_call(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, object]:
@@ -125,7 +122,7 @@ class Door:
 
     def server(self) -> Server[Any]:
         return Server(
-            NAME, version=__version__, instructions=instructions(), on_list_tools=self.list_tools,
+            NAME, version=__version__, instructions=INSTRUCTIONS, on_list_tools=self.list_tools,
             on_call_tool=self.call_tool, on_list_resources=self.list_resources,
             on_list_resource_templates=self.list_templates, on_read_resource=self.read_resource,
         )  # fmt: skip

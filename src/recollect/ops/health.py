@@ -45,22 +45,16 @@ def status(app: App) -> Overview:
         by.update((str(Kind.THREAD), str(status_at(one, now=now, rules=app.age_rules))) for one in store.sketches())
         by_status = tuple((*pair, number) for pair, number in sorted(by.items()))
         stores.append((scope, str(store.path), replace(counts, by_kind_and_status=by_status)))
+    project = app.project
     return Overview(
-        version=__version__,
-        home=str(app.home.root),
-        project=app.project.name if app.project else None,
-        root=str(app.project.root) if app.project else None,
-        stores=tuple(stores),
+        version=__version__, home=str(app.home.root), project=project.name if project else None,
+        root=str(project.root) if project else None, stores=tuple(stores),
         backups=sum(len(backups_of(store.path)) for _, store in app.scopes()),
-        set_aside=tuple(str(file) for file in set_aside_files(app)),
-        settings_problems=len(app.settings.problems),
-        captured=CAPTURED.read(app.reader(app.scope)),
-        quiet=len(muted_memories(app)),
-        mirrors=install.copies_status(app),
-        focus=tuple(list_focus(load_focus(app))),
-        llm=language_model.summarize_spending(app),
-        embedding=question_vector.read_vector_status(app),
-    )
+        set_aside=tuple(str(file) for file in set_aside_files(app)), settings_problems=len(app.settings.problems),
+        captured=CAPTURED.read(app.reader(app.scope)), quiet=len(muted_memories(app)),
+        mirrors=install.copies_status(app), focus=tuple(list_focus(load_focus(app))),
+        llm=language_model.summarize_spending(app), embedding=question_vector.read_vector_status(app),
+    )  # fmt: skip
 
 
 def config(app: App) -> Configured:
@@ -138,25 +132,22 @@ def _runtime(app: App) -> Check:
     expected, used = expected_runtime(home, environment()), find_place(home, environment()).runtime
     if used == expected:
         return Check("runtime", Mark.GOOD, used)
-    if os.path.lexists(used) and not is_usable(used):
-        problem, repair = _obstacle(used)
-        return Check("runtime", Mark.BAD, f"{used} {problem}, so hooks cannot reach the daemon", repair)
-    problem, repair = _obstacle(expected)
-    return Check("runtime", Mark.WARN, f"{expected} {problem}; {used} is used instead", repair)
-
-
-def _obstacle(folder: str) -> tuple[str, str]:
-    """What is wrong with it, and how to repair that."""
+    is_blocked = os.path.lexists(used) and not is_usable(used)
+    folder = used if is_blocked else expected
     quoted = shlex.quote(folder)
+    problem, repair = "can be seen by others", f"chmod 700 {quoted}"
     try:
         found = os.lstat(folder)
     except OSError:
-        return "cannot be created", "set TMPDIR to a folder that you can write to"
-    if sys.platform != "win32" and found.st_uid != os.geteuid():
-        return f"belongs to user {found.st_uid}", f"sudo mv {quoted} {quoted}.not-ours"
-    if not stat.S_ISDIR(found.st_mode):
-        return "is not a folder", f"rm {quoted}"
-    return "can be seen by others", f"chmod 700 {quoted}"
+        problem, repair = "cannot be created", "set TMPDIR to a folder that you can write to"
+    else:
+        if sys.platform != "win32" and found.st_uid != os.geteuid():
+            problem, repair = f"belongs to user {found.st_uid}", f"sudo mv {quoted} {quoted}.not-ours"
+        elif not stat.S_ISDIR(found.st_mode):
+            problem, repair = "is not a folder", f"rm {quoted}"
+    if is_blocked:
+        return Check("runtime", Mark.BAD, f"{used} {problem}, so hooks cannot reach the daemon", repair)
+    return Check("runtime", Mark.WARN, f"{expected} {problem}; {used} is used instead", repair)
 
 
 def _store(app: App, scope: Scope) -> Check:

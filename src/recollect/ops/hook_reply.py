@@ -164,11 +164,10 @@ class HookReply:
         found, shown = self.outcome.found, len(injection.shown)
         drops = (*(found.drops if found else ()), *injection.left_out)
         reasons = Counter(drop.reason.partition(" (")[0] for drop in drops)
+        searched = {"recall": found.id, "how": found.how, "ms": round(found.ms, 1)} if found else {}
         facts = {
-            "agent": event.agent_id, "source": event.source,
-            **({"recall": found.id, "how": found.how} if found else {"not": self.outcome.why_not}),
-            "ms": round(found.ms, 1) if found else "", "shown": shown if delivered else 0,
-            "chars": len(injection.text) if delivered else 0,
+            "agent": event.agent_id, "source": event.source, **(searched or {"not": self.outcome.why_not}),
+            "shown": shown if delivered else 0, "chars": len(injection.text) if delivered else 0,
             "undelivered": shown if injection.text and not delivered else "",
             "dropped": ",".join(f"{reason}:{count}" for reason, count in sorted(reasons.items())),
         }  # fmt: skip
@@ -190,9 +189,11 @@ def inject(
     call: str = "",
 ) -> HookReply:
     """Puts a text before the agent. `notice`: lines for the person, after those that waited; None: it shows none."""
-    is_seen = notice is not None and notices.are_shown(request.app, request.event.host)
-    waiting = notices.waiting(request.app) if is_seen else []
-    reply = Reply(context=injection.text, notice="\n".join(filter(None, (*waiting, *(notice or ())))))
+    waiting, told = list[str](), ""
+    if notice is not None and notices.are_shown(request.app, request.event.host):
+        waiting = notices.waiting(request.app)
+        told = "\n".join(filter(None, (*waiting, *notice)))
+    reply = Reply(context=injection.text, notice=told)
     made = HookReply(reply, injection, outcome, listed, waiting=waiting)
     scopes = {one.hit.memory.id: one.scope for found in made.recalls for one in found.found}
     marks = {mark: scopes[memory_of(mark)] for mark in injection.shown}

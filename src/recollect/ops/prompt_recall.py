@@ -175,13 +175,9 @@ def _reply(
     """`captured`: the notice of it; None where there was no time."""
     app, event = request.app, request.event
     injection = inject.prompt(
-        searched.hits,
-        heart=heart,
-        nonce=fresh_key()[:8],
-        max_chars=app.settings.count("MEMORY_PROMPT_CHARS"),
-        content=app.settings.switch("MEMORY_PROMPT_CONTENT"),
-        reader=agents.agent(event.host).TITLE,
-    )
+        searched.hits, heart=heart, nonce=fresh_key()[:8], reader=agents.agent(event.host).TITLE,
+        max_chars=app.settings.count("MEMORY_PROMPT_CHARS"), content=app.settings.switch("MEMORY_PROMPT_CONTENT"),
+    )  # fmt: skip
     # That nothing was found is not news; that the search failed is.
     trouble = f"Recollect could not search: {plain(searched.why_not, 120)}" if searched.failed else ""
     is_seen = notices.are_shown(app, event.host)

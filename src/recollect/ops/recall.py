@@ -84,16 +84,10 @@ def search(
     statuses += (Status.CANDIDATE,) if include_inbox else ()
     statuses += (Status.ARCHIVED,) if archived else ()
     asked = Query(
-        text=storable(" ".join(query)),
-        kinds=(kind,) if kind else (),
-        statuses=statuses,
-        topic=storable(topic or ""),
-        tag=storable(tag or ""),
-        group=storable(group or ""),
-        since=read_day("since", since),
-        until=read_day("until", until, days_later=1),
-        limit=parse_limit(limit),
-    )
+        text=storable(" ".join(query)), kinds=(kind,) if kind else (), statuses=statuses, topic=storable(topic or ""),
+        tag=storable(tag or ""), group=storable(group or ""), since=read_day("since", since),
+        until=read_day("until", until, days_later=1), limit=parse_limit(limit),
+    )  # fmt: skip
     found = search_memory(app, asked, scope)
     record_recall(app, found)
     is_explained = explain or numbers

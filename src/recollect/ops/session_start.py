@@ -68,15 +68,10 @@ def start_session(request: HookRequest) -> HookReply:
     elif is_fresh:
         request.log_late("open threads")
     injection = inject.session_start(
-        [rule for id, (_, rule) in rules.items() if id not in seen],
-        nonce=fresh_key()[:8],
-        now=app.clock.now(),
-        always=[note for _, note in notes.values()],
-        heart=session_ledger.load_heartbeat(app) if is_fresh else None,
-        threads=[thread for _, thread in threads.values()],
-        is_resumed=is_resumed,
-        is_compacted=is_compacted,
-    )
+        [rule for id, (_, rule) in rules.items() if id not in seen], nonce=fresh_key()[:8], now=app.clock.now(),
+        always=[note for _, note in notes.values()], heart=session_ledger.load_heartbeat(app) if is_fresh else None,
+        threads=[thread for _, thread in threads.values()], is_resumed=is_resumed, is_compacted=is_compacted,
+    )  # fmt: skip
     what, loaded = f"session start ({source or 'startup'})", {**notes, **rules, **threads}
     listed = hook_reply.list_loaded(app, what, loaded, injection)
     notice = (injection.notice, "" if is_compacted else withheld)
