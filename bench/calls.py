@@ -16,7 +16,7 @@ from bench.scripted import Stage, Step
 from recollect.app import language_model
 from recollect.app.states import Memo
 from recollect.base.settings import load
-from recollect.jobs.job_table import JOBS
+from recollect.jobs.runner import JOBS
 from recollect.store import Progress
 
 # Of every sort, some of them such that patterns are unsure.

@@ -17,7 +17,7 @@ from pathlib import Path
 from bench.payloads import Payload
 from bench.report import Report
 from bench.scripted import Stage, Step
-from recollect.jobs import lessons
+from recollect.jobs import learning
 from recollect.ops import memories
 from recollect.render.inject import without_ours
 from recollect.store import Progress
@@ -85,7 +85,7 @@ def _meet(stage: Stage, some: Sequence[Payload], count: _Count) -> None:
             stage.play_steps(f"{payload.mark}-{again}", list(_session(payload, number + again)))
             count.sessions += 1
         memories.pin(stage.own, payload.text[:1_000])
-    lessons.promote_lessons(stage.own)
+    learning.promote_lessons(stage.own)
 
 
 def _session(payload: Payload, number: int) -> Iterator[Step]:

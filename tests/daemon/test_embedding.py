@@ -14,7 +14,7 @@ from recollect.base.paths import Home
 from recollect.daemon import apps as apps_module
 from recollect.daemon.apps import Apps, Model
 from recollect.embed import shipped_id
-from recollect.jobs import job_table
+from recollect.jobs import runner
 from recollect.jobs.runner import Task
 from recollect.model.result import Scope
 from recollect.ops import health, memories, recall, upkeep
@@ -46,7 +46,7 @@ class Work:
         self.home = home
         self.model = Model()
         self.apps = Apps(home, Path.home(), SystemClock(), self.model)
-        self.vectors = Task(job_table.job("vectors"), self.apps)
+        self.vectors = Task(runner.job("vectors"), self.apps)
         self.project = project
         project.mkdir(exist_ok=True)
 

@@ -10,8 +10,7 @@ from recollect.app import notices
 from recollect.app.core import App
 from recollect.app.states import JOB_RECORDS
 from recollect.daemon.apps import Apps
-from recollect.jobs.job_table import FORGETTING, VALIDATION
-from recollect.jobs.runner import run_due
+from recollect.jobs.runner import FORGETTING, VALIDATION, run_due
 from recollect.model.memory import Status
 from recollect.model.plan import Create
 from recollect.model.result import Scope

@@ -10,7 +10,7 @@ from recollect.app import notices
 from recollect.app.core import App
 from recollect.app.states import SESSIONS
 from recollect.base.clock import FixedClock
-from recollect.jobs import lessons
+from recollect.jobs import learning
 from recollect.model.memory import Kind, Lane, Rule, RuleType, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope
@@ -58,11 +58,11 @@ def test_a_failure_and_its_fix_wait_as_a_lesson_that_is_in_force_after_a_second_
         SENTENCE, Status.CANDIDATE, Lane.TOOL, RuleType.FAILURE,
     )  # fmt: skip
     assert (learnt.group, learnt.seen, learnt.origin) == ("s-1", 1, "outcome")
-    assert lessons.promote_lessons(app) == ()
+    assert learning.promote_lessons(app) == ()
     session(app, tmp_path, "s-2")
     assert reminded(app, "npm test") == []
 
-    assert lessons.promote_lessons(app) == (learnt.id,)
+    assert learning.promote_lessons(app) == (learnt.id,)
 
     [learnt] = rules(app, Status.ACTIVE)
     assert learnt.seen == 2
@@ -70,7 +70,7 @@ def test_a_failure_and_its_fix_wait_as_a_lesson_that_is_in_force_after_a_second_
     assert reminded(app, "pnpm test") == reminded(app, "npm install") == []
     told = inject.session_start([learnt], nonce="12345678", now=NOW).text
     assert f"Failures:\n- [tool] {SENTENCE}" in told
-    assert lessons.promote_lessons(app) == ()
+    assert learning.promote_lessons(app) == ()
 
 
 @pytest.mark.parametrize("when", ["before", "after", "in the inbox"])
@@ -88,7 +88,7 @@ def test_the_persons_word_is_enough(app: App, tmp_path: Path, when: str):
     if when == "in the inbox":
         rule_ops.accept(app, rules(app)[0].id)
 
-    lessons.promote_lessons(app)
+    learning.promote_lessons(app)
 
     [learnt] = [one for one in rules(app, Status.ACTIVE) if one.origin == "outcome"]
     assert (learnt.body, learnt.seen) == (SENTENCE, 1)
@@ -104,7 +104,7 @@ def test_what_is_not_sure_is_only_counted_until_it_comes_again(app: App, tmp_pat
         transcript.ran("make lint", "ok")
         read(app, transcript)
         assert bool(rule_ops.list_inbox(app).cards) is (number == 2)
-    lessons.promote_lessons(app)
+    learning.promote_lessons(app)
     [learnt] = rules(app, Status.ACTIVE)
     assert (learnt.body, learnt.seen) == ("`make lint` fails here where code breaks `nilerr`.", 2)
 

@@ -16,10 +16,9 @@ from recollect.base.errors import BadInput, StoreBusy
 from recollect.base.log import Log
 from recollect.base.paths import Home
 from recollect.daemon.apps import Apps, Model
-from recollect.jobs import job_table, vault_sync
 from recollect.jobs import runner as runner_module
-from recollect.jobs.job_table import FORGETTING, VALIDATION, Job
-from recollect.jobs.runner import Run, Runner, Task, run_due
+from recollect.jobs import vault_sync
+from recollect.jobs.runner import FORGETTING, VALIDATION, Job, Run, Runner, Task, run_due
 from recollect.model.memory import Kind
 from recollect.model.query import Query
 from recollect.model.result import Scope
@@ -107,10 +106,10 @@ def test_the_first_answer_comes_before_the_first_job(start: Start):
     assert done.soon()
 
 
-@pytest.mark.parametrize("row", job_table.JOBS, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", runner_module.JOBS, ids=lambda row: row.name)
 def test_every_row_names_a_function(row: Job):
     assert callable(row.function)
-    assert [one.name for one in job_table.JOBS].count(row.name) == 1
+    assert [one.name for one in runner_module.JOBS].count(row.name) == 1
 
 
 # Projects
@@ -163,7 +162,7 @@ def test_a_project_is_read_once_it_is_quiet_and_every_project_now_and_then(
     speak(apps, tmp_path, "a", "closed")
     apps.close()
     seen = noted(monkeypatch, "recollect.jobs.transcripts.work")
-    row = job_table.job("transcripts")
+    row = runner_module.job("transcripts")
 
     def look(task: Task) -> list[str | None]:
         seen.clear()
@@ -198,7 +197,7 @@ def test_an_app_that_failed_is_closed_and_the_next_project_has_its_turn(
 ):
     seen = noted(monkeypatch, "recollect.app.session_ledger.tick", StoreBusy("It is held."))
     speak(apps, tmp_path, "a", "b")
-    task = Task(job_table.job("heartbeat"), apps)
+    task = Task(runner_module.job("heartbeat"), apps)
     for _ in range(3):
         with pytest.raises(StoreBusy):
             task.step()
@@ -223,7 +222,7 @@ def home() -> Home:
 def look(home: Home, apps: Apps, monkeypatch: pytest.MonkeyPatch) -> Look:
     """At every vault, to the end, whenever it is called; the number of pieces."""
     monkeypatch.setattr(vault_sync, "_SHARE", 0)  # tests look again at once
-    task = Task(job_table.job("vaults"), apps)
+    task = Task(runner_module.job("vaults"), apps)
 
     def look() -> int:
         task._done_s.clear()

@@ -8,7 +8,7 @@ from recollect.app.states import Memo
 from recollect.base.clock import Clock, SystemClock
 from recollect.base.paths import Home
 from recollect.daemon.apps import Apps, Model
-from recollect.jobs import job_table
+from recollect.jobs import runner
 from recollect.jobs.runner import Task
 
 
@@ -32,13 +32,13 @@ def run_task(task: Task) -> int:
 
 def run_job(name: str, apps: Apps) -> int:
     """As if it were due everywhere."""
-    return run_task(Task(job_table.job(name), apps))
+    return run_task(Task(runner.job(name), apps))
 
 
 def run_model_jobs(app: App) -> None:
     """Those that ask a language model by themselves, in one App."""
     if app.settings.switch("MEMORY_LLM"):
-        for job in job_table.JOBS:
+        for job in runner.JOBS:
             if job.model == "required":
                 while job.function(app, Memo()):
                     pass

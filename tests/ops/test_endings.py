@@ -11,7 +11,7 @@ from recollect.app.core import App
 from recollect.app.memory_search import rules_in_force
 from recollect.app.question_vector import TimedQuestion
 from recollect.base.clock import FixedClock
-from recollect.jobs import job_table, lessons, transcripts
+from recollect.jobs import learning, runner, transcripts
 from recollect.model.memory import LEARNING_TAG, Lane, Memory, RuleType, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope
@@ -28,7 +28,7 @@ FACT = "The root cause was that `cookie.ts` never set SameSite."
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """What other takers keep of the same words is their tests' matter."""
-    monkeypatch.setattr(transcripts, "JOBS", (job_table.job("session ends"),))
+    monkeypatch.setattr(transcripts, "JOBS", (runner.job("session ends"),))
 
 
 def talk(transcript: Transcript, fact: str = FACT) -> None:
@@ -118,11 +118,11 @@ def test_a_learning_is_counted_once_a_session(app: App, transcript: Transcript, 
 
 
 def test_an_inbox_that_nobody_reads_is_not_filled_for_ever(app: App, transcript: Transcript, tmp_path: Path):
-    numbers = range(lessons.MAX_WAITING)
+    numbers = range(learning.MAX_WAITING)
     keep(app, *(rule(f"r{number}", tags=(LEARNING_TAG,), status=Status.CANDIDATE) for number in numbers))
     talk(transcript)
     end(app, transcript)
-    assert len(kept(app, LEARNING_TAG)) == lessons.MAX_WAITING
+    assert len(kept(app, LEARNING_TAG)) == learning.MAX_WAITING
     app.clock = FixedClock(app.clock.now().plus(days=31))
     later = Transcript(app, tmp_path, "s-2")
     talk(later)

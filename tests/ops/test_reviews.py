@@ -23,7 +23,7 @@ from recollect.app.note_files import find_note
 from recollect.app.states import OUTDATED
 from recollect.base.errors import BadInput, StoreBusy
 from recollect.jobs import runner
-from recollect.jobs.job_table import FORGETTING, VALIDATION
+from recollect.jobs.runner import FORGETTING, VALIDATION
 from recollect.lifecycle.review import Verdict
 from recollect.model.codec import content_hash
 from recollect.model.memory import Lane, Memory, Rule, Status

@@ -22,7 +22,7 @@ from recollect.base.paths import Home
 from recollect.base.text import storable
 from recollect.daemon.apps import Apps, Model
 from recollect.integrations import rule_copies
-from recollect.jobs import job_table
+from recollect.jobs import runner
 from recollect.jobs.runner import Task
 from recollect.model.memory import Lane, RuleType, Status
 from recollect.model.plan import Create, Plan
@@ -501,7 +501,7 @@ class Job:
 
     def __init__(self, home: Home, apps: Apps) -> None:
         self.home, self.apps = home, apps
-        self._task = Task(job_table.job("rule-copies"), apps)
+        self._task = Task(runner.job("rule-copies"), apps)
 
     def look(self) -> None:
         self._task._done_s.clear()

@@ -11,7 +11,7 @@ from recollect.app.core import App
 from recollect.app.states import read_text
 from recollect.base.errors import BadInput
 from recollect.capture import model_questions
-from recollect.jobs import job_table, transcripts
+from recollect.jobs import runner, transcripts
 from recollect.model.ask import Ask
 from recollect.model.memory import LEARNING_TAG, Kind, Lane, Memory, Rule, Status
 from recollect.model.query import Query
@@ -36,7 +36,7 @@ def unsure(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the judge makes of a certain sentence is its own tests' matter: here it is unsure of this one. No other
     job looks at the turns."""
     monkeypatch.setattr(model_questions, "is_unsure", lambda draft: "snake case" in draft.text)
-    monkeypatch.setattr(transcripts, "JOBS", (job_table.job("questions noted"),))
+    monkeypatch.setattr(transcripts, "JOBS", (runner.job("questions noted"),))
 
 
 @pytest.fixture

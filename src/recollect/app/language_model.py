@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect import llm
 from recollect.agents import model_client
@@ -29,6 +29,9 @@ from recollect.model.ask import Answer, Ask, Use
 from recollect.model.codec import Json
 from recollect.model.memory import Memory
 from recollect.model.result import Check, Mark, Scope
+
+if TYPE_CHECKING:
+    from recollect.store import Store
 
 
 class Row(NamedTuple):
@@ -58,10 +61,8 @@ _BYTES_PER_TOKEN = 3  # one Chinese character, less than an English word: the es
 _ANSWER_TOKENS = 2_000
 _KEY_FILE = "llm.key"
 _KEY_VARIABLE = "ANTHROPIC_API_KEY"
-_INSIDE_A_CALL = "BLOCK_HOOK_AGENTS"
 _PROMPTS = Path(llm.__file__).parent / "prompts"
 _MAX_PROMPT_BYTES = 100_000
-_PROMPT_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}"
 _PLACEHOLDER = r"\{\{\s*([a-z_]+)\s*\}\}"
 
 
@@ -118,7 +119,7 @@ def _call(app: App, question: Ask) -> Answer:
         return Answer(problem="off")
     if app.dry_run:
         return Answer(problem="a dry run asks nobody")
-    if environment().get(_INSIDE_A_CALL, "0") not in ("", "0"):
+    if environment().get("BLOCK_HOOK_AGENTS", "0") not in ("", "0"):
         return Answer(problem="a model that is asked asks nobody")
     row = USES[question.use]
     send = _sender(app, question)
@@ -185,7 +186,7 @@ def _command_sender(app: App, question: Ask, key: str, seconds: float) -> Callab
 
 def load_prompt(name: str, own: Path) -> str:
     """The user's own prompt of this name in the folder `own`, else the shipped one."""
-    if not re.fullmatch(_PROMPT_NAME, name):
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", name):
         raise NotFound(f"{name!r} is not the name of a prompt.", hint="Letters, digits, dots and dashes.")
     for folder in (own, _PROMPTS):
         path = folder / f"{name}.md"
@@ -212,11 +213,10 @@ def fill_prompt(template: str, fields: Iterable[tuple[str, str]]) -> str:
 
 def reserve_budget(app: App, use: str, tokens: int) -> str:
     """Reserves one call of this many tokens. Returns the day; empty if its budget has no room for the call."""
-    day = _today(app)
     limits = app.settings.count("MEMORY_LLM_CALLS_PER_DAY"), app.settings.count("MEMORY_LLM_TOKENS_PER_DAY")
     store = app.writer(Scope.USER)
     with store.transaction():
-        calls, spent = _totals(SPENT.read(store).get(day, {}))
+        day, _, calls, spent = _spent_today(app, store)
         if calls + 1 > limits[0] or spent + tokens > limits[1]:
             return ""
         _add(app, day, use, calls=1, tokens=tokens)
@@ -233,9 +233,7 @@ def _add(app: App, day: str, use: str, *, calls: int, tokens: int) -> None:
 
 def summarize_spending(app: App) -> dict[str, Json]:
     """For `status`: whether models may be asked, what was spent today, and the limits."""
-    days = SPENT.read(app.reader(Scope.USER)) if app.store_path(Scope.USER) is not None else {}
-    today = days.get(_today(app), {})
-    calls, tokens = _totals(today)
+    _, today, calls, tokens = _spent_today(app, app.reader(Scope.USER))
     return {
         "on": app.settings.switch("MEMORY_LLM"), "by": app.settings.text("MEMORY_LLM_BY"),
         "calls": calls, "calls_per_day": app.settings.count("MEMORY_LLM_CALLS_PER_DAY"),
@@ -244,9 +242,8 @@ def summarize_spending(app: App) -> dict[str, Json]:
     }  # fmt: skip
 
 
-def _today(app: App) -> str:
-    return app.clock.now().iso()[:10]
-
-
-def _totals(uses: dict[str, tuple[int, int]]) -> tuple[int, int]:
-    return sum(pair[0] for pair in uses.values()), sum(pair[1] for pair in uses.values())
+def _spent_today(app: App, store: Store) -> tuple[str, dict[str, tuple[int, int]], int, int]:
+    """The day, calls and tokens by use, and all of both."""
+    day = app.clock.now().iso()[:10]
+    uses = SPENT.read(store).get(day, {})
+    return day, uses, sum(calls for calls, _ in uses.values()), sum(tokens for _, tokens in uses.values())

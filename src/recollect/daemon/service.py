@@ -30,8 +30,7 @@ from recollect.daemon.apps import Apps, Model
 from recollect.daemon.socket_server import Answer, Request, Server, read_number
 from recollect.daemon.spool import FOLDER, SpoolDrain, count_files, count_lost
 from recollect.hooks.answer import Hooks
-from recollect.jobs.job_table import JOBS, Job
-from recollect.jobs.runner import Runner
+from recollect.jobs.runner import JOBS, Job, Runner
 from recollect.ops.hook_reply import sweep_old_answers
 from recollect.wire import client, frame, lockfile
 from recollect.wire.place import Place, is_usable

@@ -1,1 +1,1 @@
-"""Background work: one table of jobs (`job_table.py`) and one runner (`runner.py`), a small piece at a time."""
+"""Background work: one table of jobs and what runs it (`runner.py`), a small piece at a time."""

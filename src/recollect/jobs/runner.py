@@ -1,6 +1,6 @@
-"""Runs jobs: one thread, in turn, a small piece of each at a time, one project at a time per job. It stands aside while
-a hook is being answered. A job that fails is logged and tried again when it is next due; the others go on. Jobs that
-may ask a language model have a runner of their own, since an answer takes seconds."""
+"""JOBS: everything that is done in the background, and when; and what runs it: one thread, in turn, a small piece
+of each at a time, one project at a time per job. It stands aside while a hook is being answered. A job that fails is
+logged and tried again when it is next due. A job survives being killed at any moment: the next run finds the rest."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from recollect.app.states import JOB_RECORDS, SESSIONS, JobRecord, Memo
 from recollect.base.errors import RecollectError
 from recollect.base.log import Log
 from recollect.base.moment import Moment
-from recollect.jobs.job_table import Job
 from recollect.model.result import Scope
 from recollect.wire import lockfile
 
@@ -27,6 +27,58 @@ STAND_ASIDE_S = 2.0  # while hooks come without a pause; then one piece is done 
 LOOK_S = 2.0  # how often a job looks for a project that is due
 MAX_TRIES = 3  # per turn: what always fails does not run for ever
 _POLL_S = 0.005
+
+
+class Job(NamedTuple):
+    """Its function: at intervals or after talk `(app, memo) -> bool`, a small piece of work; True: there is more to do
+    here. By sessions `(app, run) -> Iterator[str]`, a line for the log after each piece. For each turn that is read, in
+    the order of the table: `(app, part) -> Callable[[], None] | None` looks; what it returns writes with the cursor."""
+
+    name: str
+    target: str | Callable[[], object]
+    """`module:function`, loaded when first needed; or a function of the process itself, which belongs to no project."""
+    every_s: float = 0.0  # how often it runs in each open project; 0: for each turn that is read
+    quiet_s: float | None = None  # it runs once sessions were quiet for so long, and in every project each `every_s`
+    by_sessions: bool = False  # by each store's count, as MEMORY_<NAME> and MEMORY_<NAME>_SCHEDULE say; else it waits
+    model: Literal["", "optional", "required"] = ""  # asks a language model; required: runs only while MEMORY_LLM is on
+    light: bool = False  # takes no time worth mentioning: does not stand aside while hooks are answered
+
+    @property
+    def switch(self) -> str:
+        return f"MEMORY_{self.name.upper()}"
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        if not isinstance(self.target, str):
+            return self.target
+        module, name = self.target.split(":")
+        found: Callable[..., Any] = getattr(import_module(f"recollect.{module}"), name)
+        return found
+
+
+JOBS: tuple[Job, ...] = (
+    Job("vectors", "app.question_vector:fill", 10),
+    Job("transcripts", "jobs.transcripts:work", 600, quiet_s=1.5),
+    Job("rule-copies", "ops.install:update_copies", 60),
+    Job("vaults", "jobs.vault_sync:watch", 0.6),
+    Job("heartbeat", "app.session_ledger:tick", 300, light=True),
+    Job("questions", "ops.turn_questions:ask_next", 2, model="required"),
+    Job("forgetting", "ops.forget:review_lowest", 600, by_sessions=True, model="optional"),
+    Job("validation", "ops.validate:check_sample", 600, by_sessions=True, model="optional"),
+    Job("prompts heard", "jobs.transcripts:capture_late_prompts"),
+    Job("outcomes", "jobs.learning:record_outcomes"),
+    Job("lessons", "jobs.learning:learn_lessons"),
+    Job("threads", "jobs.turn_threads:record_turns"),
+    Job("session ends", "jobs.learning:finish_session"),  # after all that belong to the session itself
+    Job("questions noted", "ops.turn_questions:note_questions"),
+)
+
+
+def job(name: str) -> Job:
+    return next(one for one in JOBS if one.name == name)
+
+
+FORGETTING, VALIDATION = job("forgetting"), job("validation")
 
 
 class Projects(Protocol):

@@ -19,7 +19,7 @@ from recollect.app.core import App
 from recollect.app.states import CLAIMED_PROMPTS, CURSORS, EVENTS_READ, Memo, ReadPart, ReadTranscript
 from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged, StoreFull
 from recollect.jobs import transcript_reader, vault_sync
-from recollect.jobs.job_table import JOBS
+from recollect.jobs.runner import JOBS
 from recollect.model.session import EventName, Pointer, ReadAct, SessionPart, ShownMemory, Speaker, Way
 from recollect.store import Store
 from recollect.wire.pointer import checksum, file_size

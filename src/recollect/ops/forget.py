@@ -20,7 +20,7 @@ from recollect.base.files import write_private
 from recollect.base.moment import Moment
 from recollect.base.text import clip, counted, one_line, storable
 from recollect.jobs import runner
-from recollect.jobs.job_table import FORGETTING
+from recollect.jobs.runner import FORGETTING
 from recollect.lifecycle import edits, review
 from recollect.lifecycle.review import Candidate, Verdict
 from recollect.model.ask import Ask, Use

@@ -19,7 +19,7 @@ from recollect.base.text import counted
 from recollect.capture import model_questions, rule_relations
 from recollect.capture.model_questions import Learning, Proposal
 from recollect.capture.prompt_text import Action, Draft
-from recollect.jobs import lessons, transcript_reader, transcripts
+from recollect.jobs import learning, transcript_reader, transcripts
 from recollect.lifecycle import edits
 from recollect.lifecycle.edits import TAG
 from recollect.model.ask import Use
@@ -116,7 +116,7 @@ def _extract(app: App, question: Question, acts: Sequence[Act]) -> None:
     ask = model_questions.ask_for_learnings(acts)
     learnt: tuple[Learning, ...] | None = language_model.ask(app, ask, acts) if ask else None
     if learnt is not None:
-        new = lessons.keep_learnings(app, question.session, learnt) if learnt else 0
+        new = learning.keep_learnings(app, question.session, learnt) if learnt else 0
         notices.add(app, notices.session_line((), new))
         app.log.line("extracted", session=question.session, said=len(learnt), new=new, by="llm")
 

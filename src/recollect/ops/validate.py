@@ -28,7 +28,7 @@ from recollect.base.paths import user_home
 from recollect.base.settings import environment
 from recollect.base.text import clip, counted, one_line
 from recollect.jobs import runner
-from recollect.jobs.job_table import VALIDATION
+from recollect.jobs.runner import VALIDATION
 from recollect.lifecycle import edits, review
 from recollect.lifecycle.review import Check
 from recollect.model.ask import Ask, Use
