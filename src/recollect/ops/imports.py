@@ -36,8 +36,6 @@ from recollect.render.inject import without_ours
 if TYPE_CHECKING:
     from recollect.store import Store
 
-_MAX_FILE_BYTES = 50_000_000
-_MAX_LINE_CHARS = 5_000_000
 _MAX_SHOWN = 3
 _NOTHING = "Nothing was imported."
 _NESTED_TYPE = re.compile(r"^\s+type:\s*[\"']?([^\"'\s]+)", re.MULTILINE)
@@ -73,7 +71,7 @@ def mcp_memory(
     for number, line in enumerate(_read_text(Path(file)).splitlines(), start=1):
         if line.strip():
             try:
-                read = foreign.entity_or_relation(json.loads(line) if len(line) <= _MAX_LINE_CHARS else None)
+                read = foreign.entity_or_relation(json.loads(line) if len(line) <= 5_000_000 else None)
             except (ValueError, RecursionError):
                 read = None
             if read is None:
@@ -128,7 +126,7 @@ def rules_file(
 
 def _read_text(path: Path) -> str:
     try:
-        return read_limited(path, _MAX_FILE_BYTES, follow=True).decode("utf-8-sig")
+        return read_limited(path, 50_000_000, follow=True).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise BadInput(f"{path} is not UTF-8 text.", hint=_NOTHING) from None
     except OSError as problem:

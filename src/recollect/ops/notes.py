@@ -121,9 +121,8 @@ def move_all(app: App, names: Sequence[str], op: Literal["note archive", "note r
             text = page.with_active(text)
         else:
             if place.status is Status.ARCHIVED:
-                raise BadInput(
-                    f"{note.path} is already archived.", hint="`recollect note restore NAME` brings it back."
-                )
+                hint = "`recollect note restore NAME` brings it back."
+                raise BadInput(f"{note.path} is already archived.", hint=hint)
             # Below cold storage are the folders that the note came from, so that it can return.
             cold = _join(page.COLD, folder) if is_own else _join(page.COLD, *place.folders)
             target = cold if op == "forget" else _join(place.top, page.ARCHIVE, *place.folders)

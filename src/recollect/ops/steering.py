@@ -62,11 +62,9 @@ def focus(
     lifted = len({thread.id for thread in threads if focus_boost(thread, whole) > 0})
     if not app.dry_run:
         save_focus(app, points)
-    facts: dict[str, Json] = {
-        "topic": topic, "weight": weight, "threads": lifted, "focus": [*list_focus(points)], "dry_run": app.dry_run,
-    }  # fmt: skip
+    facts: dict[str, Json] = {"topic": topic, "weight": weight, "threads": lifted, "focus": [*list_focus(points)]}
     summary = f'Focus set on "{topic}" (weight={weight:g}). {counted(lifted, "thread")} will be prioritized.'
-    return Summary(summary, facts, (*notes, *app.notes()))
+    return Summary(summary, facts | {"dry_run": app.dry_run}, (*notes, *app.notes()))
 
 
 def unfocus(
@@ -173,18 +171,13 @@ def _find_hints(app: App, context: str) -> list[dict[str, Json]]:
     for one in search_memory(app, query, timed=question).found:
         memory = one.hit.memory
         by_topic.setdefault(clip(one_line((*memory.topics, memory.title)[0]), 80), []).append(memory)
-    never_shown = [
-        topic for topic, found in by_topic.items() if any(not one.frequency and not one.activations for one in found)
-    ]
-    return [
-        {
-            "topic": topic,
-            "last_mentioned": ago(max(memory.last_active_at for memory in by_topic[topic]), app.clock.now()),
-            "thread_count": len(by_topic[topic]),
-            "command": f"ai_recall({topic!r})",
-        }
-        for topic in never_shown[:3]
-    ]
+    hints: list[dict[str, Json]] = []
+    for topic, found in by_topic.items():
+        if any(not one.frequency and not one.activations for one in found):
+            last = ago(max(one.last_active_at for one in found), app.clock.now())
+            hints.append({"topic": topic, "last_mentioned": last, "thread_count": len(found)})
+            hints[-1]["command"] = f"ai_recall({topic!r})"
+    return hints[:3]
 
 
 def _apply(app: App, close: list[Pair], splits: list[tuple[Thread, tuple[str, ...]]]) -> tuple[str, ...]:

@@ -63,8 +63,8 @@ def export(
             raise BadInput(f"{file!r} cannot be the name of a file.", hint="Name another one.") from None
         app.log.line("export", scope=scope, memories=total)
     done, how = "Would write" if app.dry_run else "Wrote", " as notes" if is_folder else ""
-    facts: dict[str, Json] = {"folder" if is_folder else "file": file, "memories": total, "dry_run": app.dry_run}
-    return Summary(f"{done} {counted(total, 'memory', 'memories')}{how} to {file}.", facts)
+    summary = f"{done} {counted(total, 'memory', 'memories')}{how} to {file}."
+    return Summary(summary, {"folder" if is_folder else "file": file, "memories": total, "dry_run": app.dry_run})
 
 
 def _write_notes(app: App, scope: Scope, target: Path, total: int) -> None:
@@ -177,7 +177,17 @@ def _read(app: App, store: Store, source: Path, lane: Lane | None) -> tuple[list
             number = at
             if ended:
                 raise ValueError("there is more after the end")
-            data = _parse(raw.decode("utf-8-sig" if number == 1 else "utf-8"), is_header=not count)
+            try:
+                data = json.loads(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
+            except json.JSONDecodeError as problem:
+                raise ValueError(f"it is not JSON ({problem})") from None
+            if not isinstance(data, dict):
+                raise ValueError("it is not a JSON object")
+            if not count and (data.get("type"), data.get("format")) != ("header", FORMAT):
+                raise ValueError(f"this is not a {FORMAT} file")
+            if not count and data.get("version") != VERSION:
+                found = clip(str(data.get("version")), _MAX_PROBLEM_CHARS)
+                raise BadInput(f"version {found} is not known", hint="Upgrade Recollect.")
             if data.get("type") == "end":
                 ended = True
                 if data.get("lines") != count or data.get("sha256") != digest.hexdigest():
@@ -199,21 +209,6 @@ def _read(app: App, store: Store, source: Path, lane: Lane | None) -> tuple[list
     except OSError as problem:
         raise NotFound(f"{source} cannot be read: {problem.strerror}.") from None
     return new, count - 1
-
-
-def _parse(line: str, *, is_header: bool) -> dict[str, Any]:
-    try:
-        data = json.loads(line)
-    except ValueError as problem:
-        raise ValueError(f"it is not JSON ({problem})") from None
-    if not isinstance(data, dict):
-        raise ValueError("it is not a JSON object")
-    if is_header and (data.get("type") != "header" or data.get("format") != FORMAT):
-        raise ValueError(f"this is not a {FORMAT} file")
-    if is_header and data.get("version") != VERSION:
-        found = clip(str(data.get("version")), _MAX_PROBLEM_CHARS)
-        raise BadInput(f"version {found} is not known", hint="Upgrade Recollect.")
-    return data
 
 
 def _read_change(

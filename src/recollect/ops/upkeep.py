@@ -20,7 +20,6 @@ from recollect.ops.table import Arg
 if TYPE_CHECKING:
     from recollect.store import Store
 
-_BATCH = 64  # passages embedded and kept at once
 _RECOVERED_AT_ONCE = 200
 _LIVE = "memory.db"
 _DERIVED = frozenset(
@@ -52,7 +51,7 @@ def reindex(app: App) -> Summary:
         try:
             embedder, now, made = app.embedder, store.counts(), 0
             missing = now.passages - now.vectors_by_model.get(embedder.id, 0)
-            while given := fill_vectors(store, embedder, _BATCH):
+            while given := fill_vectors(store, embedder, 64):
                 made, vectors = made + given, vectors + given
                 app.progress(min(made, missing), missing, "vectors made")
             while gone := drop_old_vectors(store, embedder.id):
@@ -61,8 +60,7 @@ def reindex(app: App) -> Summary:
             notes = (problem.message, problem.hint)
         app.log.line("reindex", scope=scope, passages=counts[scope], vectors=vectors)
     total = sum(count for count in counts.values() if isinstance(count, int))
-    word = "Would index" if app.dry_run else "Indexed"
-    said = f", made {counted(vectors, 'vector')}" if vectors else ""
+    word, said = "Would index" if app.dry_run else "Indexed", f", made {counted(vectors, 'vector')}" if vectors else ""
     said += f", removed {dropped:,} of another model" if dropped else ""
     facts: dict[str, Json] = {"passages": counts, "vectors": vectors, "dropped": dropped, "dry_run": app.dry_run}
     return Summary(f"{word} {counted(total, 'passage')}{said}.", facts, notes)
@@ -109,18 +107,15 @@ def recover(app: App) -> Summary:
             reader = app.reader(scope)
             lost = [one for one in memories if reader.get(one.id, follow=False) is None]
             missing = [one for one in lost if not reader.log(limit=1, memory=one.id)]
-        named: list[Json] = [str(source) for source in sources]
-        facts[scope] = {"sources": named, "readable": len(memories), "missing": len(missing)}
+        facts[scope] = {"sources": [*map(str, sources)], "readable": len(memories), "missing": len(missing)}
         total += len(missing)
         if missing and not app.dry_run:
             _bring_back(app, app.writer(scope), missing, messages, ties)
             app.log.line("recover", scope=scope, memories=len(missing))
     if len(facts) == 1:
         backups = [str(file) for _, folder in store_folders(app) for file in backups_of(folder / _LIVE)]
-        facts["backups"] = [*backups]
-        kept = f"{counted(len(backups), 'backup is', 'backups are')} available."
-        said = f"Nothing is damaged. {kept if backups else 'There is no backup.'}"
-        return Summary(said, facts, tuple(backups))
+        kept = f"{counted(len(backups), 'backup is', 'backups are')} available." if backups else "There is no backup."
+        return Summary(f"Nothing is damaged. {kept}", facts | {"backups": [*backups]}, tuple(backups))
     word = "Would bring back" if app.dry_run else "Brought back"
     undone = "`recollect undo` takes it back. The files it came from stay where they are."
     notes = () if app.dry_run or not total else (undone,)
