@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from recollect.base.moment import Moment
 from recollect.jobs.runner import DueState, Schedule
-from recollect.lifecycle import strength as aging
-from recollect.lifecycle.strength import AgeRules, apply_age, fades, reinforce, status_at, strength
+from recollect.lifecycle.strength import AgeRules, apply_age, count_use, fades, reinforce, status_at, strength
 from recollect.model.codec import content_hash
 from recollect.model.memory import Memory, Status
 from recollect.model.session import BEAT_MINUTES, Heartbeat
@@ -103,12 +102,12 @@ def test_age_changes_only_the_status_of_threads_and_never_wakes_one(memory: Memo
 
 def test_what_was_asked_for_is_counted_and_stronger_and_what_everyone_gets_is_only_counted():
     old = thread("Billing", days_old=3)
-    used, seen = aging.count_asked(old, session=7, now=NOW, rules=AGE), aging.count_shown(old, session=7)
+    used, seen = (count_use(old, session=7, asked_at=at, rules=AGE) for at in (NOW, None))
     assert (used.frequency, used.last_session, used.reinforced_at, used.last_active_at) == (1, 7, NOW, NOW)
     assert used.weight == pytest.approx(0.6)
     assert content_hash(used) == content_hash(old)
     assert seen == replace(old, frequency=1, last_session=7)
-    assert aging.count_shown(rule("Tabs", last_session=9), session=7).last_session == 9
+    assert count_use(rule("Tabs", last_session=9), session=7, asked_at=None, rules=AGE).last_session == 9
 
 
 # Beats

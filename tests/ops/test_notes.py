@@ -400,7 +400,9 @@ def test_a_save_while_we_write_is_never_lost(
     put(vault, "zebra.md", BARE if work == "tend" else WHOLE)
     looked(app)
     done = notes.evolve(app, "zebra", "The giraffe.", title="Giraffe") if work == "undo" else None
-    app.writer(Scope.USER).use([all_notes(app)["zebra.md"].id], partial(strength.count_shown, session=1))
+    app.writer(Scope.USER).use(
+        [all_notes(app)["zebra.md"].id], partial(strength.count_use, session=1, asked_at=None, rules=app.age_rules)
+    )
     before = set(golden.standing(vault))
     editor = iter([save])
 

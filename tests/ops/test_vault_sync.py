@@ -86,7 +86,7 @@ def test_where_a_note_lies_says_whether_it_is_surfaced(app: App, shared: Path, p
 def test_a_changed_file_changes_its_note_and_keeps_how_it_was_used(app: App, vault: Path):
     put(vault, "a.md", "The zebra approves.\n")
     before = looked(app)["a.md"]
-    app.writer(Scope.USER).use([before.id], partial(strength.count_shown, session=1))
+    app.writer(Scope.USER).use([before.id], partial(strength.count_use, session=1, asked_at=None, rules=app.age_rules))
     put(vault, "a.md", "The giraffe approves.\n")
     after = looked(app)["a.md"]
     assert (after.id, after.body, after.frequency) == (before.id, "The giraffe approves.", 1)
@@ -219,7 +219,7 @@ def held(path: Path) -> dict[str, object]:
 
 
 def shown(app: App, id: str, *, session: str = "s-1", agent: str = "", number: int = 3) -> None:
-    app.writer(Scope.USER).use([id], partial(strength.count_shown, session=number))
+    app.writer(Scope.USER).use([id], partial(strength.count_use, session=number, asked_at=None, rules=app.age_rules))
     key = LedgerKey(session, agent, 0)
     app.writer(app.scope).put(ShownMemory(id, Way.TOLD, app.clock.now(), "", *key))
 

@@ -119,10 +119,8 @@ def _record_use(app: App, key: LedgerKey, marks: Mapping[str, Scope], asked: boo
         store = app.writer(scope)
         known = find_session(store, key.session)
         session = (known.number if known else 0) if scope is app.scope else SESSIONS.read(store)
-        if asked:
-            store.use(ids, partial(strength.count_asked, session=session, now=app.clock.now(), rules=app.age_rules))
-        else:
-            store.use(ids, partial(strength.count_shown, session=session))
+        asked_at = app.clock.now() if asked else None
+        store.use(ids, partial(strength.count_use, session=session, asked_at=asked_at, rules=app.age_rules))
 
 
 # The heartbeat of a project. The state is in its database (the user's, where there is no project); `.ai/heartbeat.json`

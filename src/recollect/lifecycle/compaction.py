@@ -48,10 +48,8 @@ class Chosen(NamedTuple):
 
 
 class ThreadState(NamedTuple):
-    """A thread as it is now."""
-
     sketch: Sketch
-    strength: float
+    strength: float  # now, and so the status
     status: Status
 
 

@@ -3,10 +3,7 @@ found when memories were compared with a project's files, better titles for them
 Asks nobody, reads no file, runs nothing (ops/forget.py, ops/validate.py).
 
 `score = log2(1 + frequency) * e^(-0.003466 * sessions since the last access) + appreciation`: each use counts less than
-the one before, and half as much for every 200 sessions without any. Pinned and young memories are never proposed for
-forgetting, and threads fade by the clock instead. The title of what a person said may use only that person's words,
-because it is shown as theirs.
-"""
+the one before, and half as much for every 200 sessions without any."""
 
 from __future__ import annotations
 
@@ -115,7 +112,7 @@ def read_checks(text: str, memories: Sequence[Memory]) -> dict[str, Check]:
 
 
 def read_descriptions(text: str, memories: Sequence[Memory]) -> dict[str, str]:
-    """Good titles by id."""
+    """Good titles by id. What a person said is shown as theirs, so its title may use only that person's words."""
     by_id = {memory.id: memory for memory in memories}
     found: dict[str, str] = {}
     for id, entry in read_by_id(text, by_id):

@@ -37,7 +37,6 @@ def strength(memory: Memory | Sketch, *, now: Moment, rules: AgeRules) -> float:
 
 
 def decayed_weight(weight: float, age_days: float, rules: AgeRules) -> float:
-    """What is left of a weight."""
     return float(weight * 0.5 ** (age_days / rules.half_life_days))
 
 
@@ -65,19 +64,14 @@ def status_at(memory: Memory | Sketch, *, now: Moment, rules: AgeRules, known_st
 
 
 def apply_age(memory: Memory, *, now: Moment, rules: AgeRules) -> Memory:
-    """The memory with the status it has now."""
     status = status_at(memory, now=now, rules=rules)
     return memory if status is memory.status else replace(memory, status=status)
 
 
-def count_shown(memory: Memory, *, session: int) -> Memory:
-    """Shown to an agent unasked: counted, and no stronger, or what is shown once would be shown for ever."""
-    return replace(memory, frequency=memory.frequency + 1, last_session=max(session, memory.last_session))
-
-
-def count_asked(memory: Memory, *, session: int, now: Moment, rules: AgeRules) -> Memory:
-    """Shown because somebody asked: counted, and a little stronger."""
-    return count_shown(reinforce(memory, now=now, rules=rules), session=session)
+def count_use(memory: M, *, session: int, asked_at: Moment | None, rules: AgeRules) -> M:
+    """Counted, and a little stronger if somebody asked: what is shown unasked would otherwise be shown for ever."""
+    used = reinforce(memory, now=asked_at, rules=rules) if asked_at else memory
+    return replace(used, frequency=used.frequency + 1, last_session=max(session, used.last_session))
 
 
 def add_outcome(memory: Memory, *, well: bool) -> Memory:

@@ -1,13 +1,10 @@
-"""Opens one database file, safely, brings it to the current version, and reports in our own words what is wrong.
+"""Opens one database file, safely (private, never through a symlink, WAL with synchronous=FULL but not on a network
+mount), brings it to the current version, and reports in our own words what is wrong.
 
-The file is private (0600) before SQLite sees it, and never opened through a symlink; WAL with synchronous=FULL, so what
-was acknowledged survives a power cut. No WAL on a network mount, where its shared memory cannot work.
-
-schema.sql is the first version. Every later one is a migration: its own text, independent of schema.sql and the rest of
-today's program, so that it does in ten years what it does today. A new database is made the same way an old one is
-brought up, so both have the same schema to the letter and `verify` can compare them. An older program refuses a newer
-database, when it opens it and in every write transaction (servers live for days). A newer program takes a backup first,
-then applies all migrations in one exclusive transaction: killed at any point, the file is as it was.
+schema.sql is the first version, every later one a migration that depends on nothing else in the program. A new file is
+made the same way an old one is brought up, so `verify` can compare their schemas to the letter. An older program
+refuses a newer file; a newer one takes a backup first, then migrates in one transaction: killed at any point, the file
+is as it was.
 """
 
 import errno
@@ -142,7 +139,6 @@ _ERRORS: tuple[tuple[tuple[type[apsw.Error], ...], type[errors.RecollectError], 
 
 @contextmanager
 def translated_errors(path: Path | None) -> Iterator[None]:
-    """SQLite's errors as ours, with what to do next."""
     try:
         yield
     except apsw.Error as problem:

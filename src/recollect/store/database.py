@@ -1,9 +1,6 @@
-"""One opened database file: reading it, the one way to write (a transaction), and session state.
-
-What each method promises is said in protocol.py. Sessions, ledgers, events, outcomes, states and usage counters are not
-plans: they are made at every prompt, and nobody would undo them one by one. They are hashed like the rest, pruned by
-age and number, and hold no text that anyone said; only outcomes hold a redacted line.
-"""
+"""One opened database file: reading it, the one way to write (a transaction), and session state. protocol.py says what
+each method promises. Session state is not made of plans: nobody would undo it prompt by prompt. It is hashed like the
+rest, pruned by age and number, and holds no text that anyone said; only outcomes hold a redacted line."""
 
 import json
 from collections import Counter
@@ -137,8 +134,6 @@ class Database:
                     self._term_counts = counts
                 if not keep and self._db.in_transaction:  # a full disk, for one, rolls back everything at once
                     self._db.execute("ROLLBACK TO part; RELEASE part" if is_part else "ROLLBACK")
-
-    # Reading
 
     def get(self, id: str, *, follow: bool = True) -> Memory | None:
         new = self._first("SELECT new FROM alias WHERE old = ?", id) if follow else None

@@ -1,10 +1,9 @@
-"""Plans applied and journalled, undone, and erased for good.
+"""Plans applied and journalled, undone, and erased for good. A change that is already in place writes nothing, so a
+plan can be applied twice; one that was made from another state is refused.
 
-A change that is already in place writes nothing, which is why a plan can be applied twice; one that was made from
-another state is refused. A compaction archives a hundred thousand threads in one plan, so updates are read and written
-by the hundred, and of rows whose words stay only the cells that change are decoded, checked and written, with the row's
-new hash. In the journal a created memory is kept by its id and content hash alone (the store has the rest), a removed
-one with all it had.
+A compaction archives a hundred thousand threads in one plan, so updates are made by the hundred, and of rows whose
+words stay only the cells that change are decoded, checked and written. The journal keeps a created memory by its id and
+content hash alone (the store has the rest), a removed one with all it had.
 """
 
 import json
@@ -26,7 +25,7 @@ from recollect.store import rows
 from recollect.store.connect import translated_errors
 from recollect.store.database import AMONG
 from recollect.store.protocol import ChangeHeader
-from recollect.store.search import Search
+from recollect.store.search import TEXTS, Search
 
 _NOTHING = "Nothing was written."
 _PRUNED_AT_ONCE = 20
@@ -61,8 +60,6 @@ class Journal(Search):
                 self._record(header, done)
             return bool(done)
 
-    # The changes of a plan as rows
-
     def _apply(self, changes: Iterable[Change]) -> list[Change]:
         """Returns the changes that wrote anything. Updates in a row, each of another memory, are made together."""
         done: list[Change] = []
@@ -92,7 +89,9 @@ class Journal(Search):
         if isinstance(change, plans.Remove):
             if {m.id for m in self.messages(change.memory.id)} != {m.id for m in change.messages}:
                 raise _conflict(change)
-            self._remove_passages(change.memory.id)
+            seq = self._seq(change.memory.id)
+            self._index(gone=self._every(TEXTS, seq))  # before it changes: the index must be told what the text was
+            self._db.execute("DELETE FROM passage WHERE memory_seq = ?", (seq,))
         with self._reindexed(*(plans.ids_of(change) if isinstance(change, plans.Move | plans.Unsay) else ())):
             for (before, after), (_, table, key) in zip(pairs, keyed, strict=True):
                 if before is None:
@@ -162,8 +161,6 @@ class Journal(Search):
             for names, values in written.items():
                 self._db.executemany(rows.update_sql("memory", names), values)
         return done
-
-    # The journal
 
     def undo(self, change: str, header: ChangeHeader, *, dry_run: bool = False) -> Plan:
         with self.transaction(keep=not dry_run):

@@ -66,7 +66,6 @@ def insert_sql(table: str, *, replace: bool = False) -> str:
 
 
 def where(table: str) -> str:
-    """By the key."""
     return "WHERE " + " AND ".join(f'"{name}" = ?' for name in KEYS[table])
 
 
@@ -86,9 +85,6 @@ def seal(cells: Sequence[Cell]) -> bytes:
 
 def sealed(cells: Sequence[Cell]) -> tuple[Cell, ...]:
     return (*cells, seal(cells))
-
-
-# Cells
 
 
 @cache

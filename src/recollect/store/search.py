@@ -1,8 +1,5 @@
-"""The index that follows the text of memories, and what a store knows about a question: by words, by vectors, and where
-each thing that was found is. Ranks nothing.
-
-Passages and words are derived and can be rebuilt (`reindex`); writing them runs inside a write transaction. The matrix
-of vectors is vectors.py's, loaded when vectors are first asked for.
+"""The index that follows the text of memories, and what a store knows about a question: by words, by vectors (loaded
+when first asked for), and where each thing that was found is. Ranks nothing.
 
 The cost of a question does not grow with the store: it is asked by its rarest terms, at most MAX_TERMS of them, and
 only as many as keep the postings to read under MAX_POSTINGS. A single term more common than that is read in the newest
@@ -55,7 +52,7 @@ _BESIDE_MESSAGE = """
             ORDER BY at DESC, id DESC LIMIT 1),
            (SELECT -seq FROM message WHERE thread_id = ?1 AND (at, id) > (g.at, g.id) ORDER BY at, id LIMIT 1)
     FROM message g WHERE g.seq = -?2"""
-_TEXTS = "SELECT seq, title, body, topics FROM passage_text WHERE seq IN (SELECT seq FROM passage WHERE memory_seq = ?)"
+TEXTS = "SELECT seq, title, body, topics FROM passage_text WHERE seq IN (SELECT seq FROM passage WHERE memory_seq = ?)"
 _Row = tuple[int, str, str, str]  # a passage as the full text has it: seq, title, body, topics
 
 
@@ -64,19 +61,12 @@ def _quoted(terms: Iterable[str]) -> str:
 
 
 class Search(Database):
-    # The index
-
     def _add_passages(self, id: str, found: Iterable[Span]) -> None:
         """The memory's other passages are not looked at: a thread grows at the same cost however long it is."""
         seq = self._seq(id)
         [last] = self._first("SELECT coalesce(max(seq), 0) FROM passage WHERE memory_seq = ?", seq)
         self._put_passages(seq, found)
-        self._index(new=self._every(f"{_TEXTS} AND seq > ?", seq, last))
-
-    def _remove_passages(self, id: str) -> None:
-        """Before the text changes: the index must be told what it was."""
-        self._index(gone=self._every(_TEXTS, self._seq(id)))
-        self._db.execute("DELETE FROM passage WHERE memory_seq = ?", (self._seq(id),))
+        self._index(new=self._every(f"{TEXTS} AND seq > ?", seq, last))
 
     @contextmanager
     def _reindexed(self, *ids: str) -> Iterator[None]:
@@ -209,7 +199,7 @@ class Search(Database):
     def similar_pairs(
         self, model: str, memories: Sequence[int], above: float, more: list[tuple[int, int, bytes]]
     ) -> list[tuple[int, int, float]]:
-        return self._refreshed(model).with_more(more).pairs(memories, above)
+        return self._refreshed(model).pairs(memories, above, more)
 
     def share_vectors(self, other: Search) -> None:
         """Takes over what another connection to the same file has in memory: reading it takes seconds in a large

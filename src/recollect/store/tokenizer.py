@@ -68,7 +68,10 @@ def _enriched(utf8: bytes, tokens: list[Token], stem: Callable[[str], str]) -> I
             continue
         word = raw.decode()
         if not word.isascii() and any(found[1] for found in _cjk().finditer(word)):
-            yield from _pairs(word, start, stem)
+            for found in _cjk().finditer(word):  # each character of a run, and the pair it begins
+                end = start + len(found[0].encode())
+                yield (start, end, found[1] or stem(found[0]), *([found[1] + found[2]] if found[2] else ()))
+                start = end
             continue
         is_mixed = not (word.islower() or word.isupper() or word[1:].islower() or word.isdigit())
         extra = [stem(hump) for hump in _HUMPS.findall(word)] if is_mixed else []
@@ -95,14 +98,3 @@ def _snake_names(utf8: bytes, tokens: list[Token]) -> dict[int, str]:
             names[first] = whole.replace(b"_", b"").decode()
         first = index
     return names
-
-
-def _pairs(word: str, start: int, stem: Callable[[str], str]) -> Iterator[Token]:
-    """Each character of a run, and the pair it begins: one character can be asked for, too."""
-    for found in _cjk().finditer(word):
-        end = start + len(found[0].encode())
-        if found[2]:
-            yield (start, end, found[1], found[1] + found[2])
-        else:
-            yield (start, end, found[1] or stem(found[0]))
-        start = end

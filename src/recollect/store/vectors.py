@@ -87,20 +87,9 @@ class Vectors:
             pages.append(_Page.of(page, self._dim or len(page[0][3]) - _SCALE_BYTES))
         if pages:
             self._join(pages)
-        self._order()
         self._changes = changes
-
-    def _join(self, pages: list[_Page]) -> None:
-        if not len(self):
-            self._clear(pages[0].numbers.shape[1])
-        # Joined once: page by page, everything would be copied again and again.
-        self._bits = np.concatenate([self._bits, *(_bits(page.numbers) for page in pages)], axis=1)
-        self._rows = _Page(*map(np.concatenate, zip(self._rows, *pages, strict=True)))
-
-    def _order(self) -> None:
-        """By unit, so that all passages of one are found at once. Only units that have new passages are measured."""
-        known, lengths = self._by_unit.known, self._lengths
-        added = self._rows.units[len(self._by_unit.rows) :]
+        # By unit, so that all passages of one are found at once. Only units that have new passages are measured.
+        known, lengths, added = self._by_unit.known, self._lengths, self._rows.units[len(self._by_unit.rows) :]
         self._by_unit = _Grouped.of(self._rows.units)
         self._lengths = np.ones(len(self._by_unit.known), np.float32)
         self._lengths[np.searchsorted(self._by_unit.known, known)] = lengths
@@ -108,6 +97,13 @@ class Vectors:
         for at in range(0, len(changed), _BLOCK):
             block = changed[at : at + _BLOCK]
             self._lengths[block] = self._measured(block)
+
+    def _join(self, pages: list[_Page]) -> None:
+        if not len(self):
+            self._clear(pages[0].numbers.shape[1])
+        # Joined once: page by page, everything would be copied again and again.
+        self._bits = np.concatenate([self._bits, *(_bits(page.numbers) for page in pages)], axis=1)
+        self._rows = _Page(*map(np.concatenate, zip(self._rows, *pages, strict=True)))
 
     def _measured(self, places: Rows) -> Floats:
         """The length of the sum of a unit's vectors: the divisor of its mean, whatever is asked."""
@@ -127,8 +123,17 @@ class Vectors:
         asked = np.frombuffer(question, dtype="<f4")
         if not len(self) or len(asked) != self._dim:
             return {}
-        units = np.union1d(self._rows.units[self._best_rows(asked, count)], np.fromiter(also, np.int64))
-        places, units = self._by_unit.places(units)
+        likely = np.arange(len(self))
+        if len(self) > _ALL_EXACT:
+            differing = np.zeros(len(self), np.uint16)
+            for column, word in zip(self._bits, _bits(asked[None, :])[:, 0], strict=True):
+                differing += np.bitwise_count(column ^ word)
+            # Counting each distance finds the limit without sorting: there are only as many as a vector has numbers.
+            limit = np.searchsorted(np.cumsum(np.bincount(differing)), max(_RESCORED, 2 * count))
+            likely = np.flatnonzero(differing <= limit)
+        if len(likely) > count:
+            likely = likely[np.argpartition(-self._closeness(asked, likely), count)[:count]]
+        places, units = self._by_unit.places(np.union1d(self._rows.units[likely], np.fromiter(also, np.int64)))
         if not len(units):
             return {}
         rows, begins, _ = self._by_unit.rows_of(places)
@@ -160,16 +165,14 @@ class Vectors:
         rows = np.minimum(np.searchsorted(self._rows.passages, wanted), len(self) - 1)
         return [*np.where(self._rows.passages[rows] == wanted, self._closeness(asked, rows), 0.0).tolist()]
 
-    def with_more(self, rows: list[tuple[int, int, bytes]]) -> Vectors:
-        """For `pairs`: a copy with some that are not stored (passage, memory, 32-bit floats)."""
-        more = copy.copy(self)
-        if rows and (not len(self) or len(rows[0][2]) == 4 * self._dim):
-            page = _Page.of([(seq, owner, owner, pack(vector), 0) for seq, owner, vector in rows], len(rows[0][2]) // 4)
-            more._join([page])
-        return more
-
-    def pairs(self, memories: Sequence[int], above: float) -> list[tuple[int, int, float]]:
-        """Pairs of these memories whose means are nearer than `above`, the nearest first."""
+    def pairs(self, memories: Sequence[int], above: float, more: list[tuple[int, int, bytes]]) -> list[Pair]:
+        """Pairs of these memories whose means are nearer than `above`, the nearest first. `more`: vectors that are not
+        stored (passage, memory, 32-bit floats)."""
+        if more and (not len(self) or len(more[0][2]) == 4 * self._dim):
+            packed = [(seq, owner, owner, pack(vector), 0) for seq, owner, vector in more]
+            joined = copy.copy(self)
+            joined._join([_Page.of(packed, len(more[0][2]) // 4)])
+            return joined.pairs(memories, above, [])
         by_memory = _Grouped.of(self._rows.memories)
         places, _ = by_memory.places(np.unique(np.fromiter(memories, np.int64)))
 
@@ -196,27 +199,12 @@ class Vectors:
             self._lengths[places] = self._measured(places)
         return bool(gone.any())
 
-    def _best_rows(self, asked: Floats, count: int) -> Rows:
-        likely = np.arange(len(self))
-        if len(self) > _ALL_EXACT:
-            differing = np.zeros(len(self), np.uint16)
-            for column, word in zip(self._bits, _bits(asked[None, :])[:, 0], strict=True):
-                differing += np.bitwise_count(column ^ word)
-            # Counting each distance finds the limit without sorting: there are only as many as a vector has numbers.
-            limit = np.searchsorted(np.cumsum(np.bincount(differing)), max(_RESCORED, 2 * count))
-            likely = np.flatnonzero(differing <= limit)
-        near = -self._closeness(asked, likely)
-        best = np.argpartition(near, count)[:count] if len(near) > count else np.arange(len(near))
-        return likely[best]
-
     def _closeness(self, asked: Floats, rows: Rows) -> Floats:
         found: Floats = (self._rows.numbers[rows].astype(np.float32) @ asked) * self._rows.scales[rows]
         return found
 
 
 class _Grouped(NamedTuple):
-    """Rows by their owners."""
-
     rows: Rows
     known: Rows  # the owners, in order
     starts: Rows

@@ -1,5 +1,4 @@
-"""The whole store, with its upkeep: counts, the search for damage, rebuilding what is derived, a copy; and what is read
-out of files that are not opened as a store: a damaged one, or another program's.
+"""The whole store, with its upkeep; and what is read out of a damaged file, or another program's.
 
 Damage is what SQLite's own check sees, and the flipped bits that it does not: every row is hashed again, the full-text
 index is compared with its text, and passages, term counts and the journal's index are derived a second time.
@@ -47,8 +46,6 @@ _QUERIES = {
 
 
 class SqliteStore(Journal):
-    """One opened database."""
-
     def counts(self) -> Counts:
         kinds = self._every("SELECT kind, status, count(*) FROM memory GROUP BY kind, status ORDER BY kind, status")
         models = self._every("SELECT model, vectors FROM vector_count WHERE vectors > 0 ORDER BY model")

@@ -1,11 +1,9 @@
-"""The two dialects of notes as text; what their fields mean is page.py's. Both are changed by replacing a field's or a
-block's own lines: every other line is kept.
+"""The two dialects of notes as text; what their fields mean is page.py's. A field or a block is changed by replacing
+its own lines: every other line is kept, and what is in `<memory>` is never touched.
 
-Front matter: the lines between two `---` at the head. Read line by line, not as whole YAML: nothing in a file can be
-expanded, constructed or run, and a broken line costs that line alone.
-
-The tag dialect: `<memory-metadata>`, `<conditional>`, `<fuzzy-match>` and `<memory>`, each on lines of its own, in any
-order. What is in `<memory>` is never touched."""
+Front matter, between two `---` at the head, is read line by line, not as whole YAML: nothing in a file can be expanded,
+constructed or run, and a broken line costs that line alone. The tag dialect is the four BLOCKS, each on lines of its
+own, in any order."""
 
 from __future__ import annotations
 
@@ -100,7 +98,6 @@ def head_start(text: str) -> int:
 
 
 def newline_of(text: str) -> str:
-    """The line ending of the text's first line."""
     first = re.search(r"\r?\n", text)
     return first.group() if first else "\n"
 
@@ -147,7 +144,7 @@ DEFAULTS: dict[str, object] = {
     "frequency": 0, "last_accessed_session": 0, "created_session": 0, "appreciation": 0, "pinned": False,
 }  # fmt: skip
 _OPENING = re.compile(rf"^{BOM}?[ \t]*<({'|'.join(BLOCKS)})>[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
-_FIRST_LINE = re.compile(rf"{BOM}?(?:[ \t]*\r?\n)*([^\n]*\n?)")
+_BEGINNING = re.compile(rf"{BOM}?(?:[ \t]*\r?\n)*{_OPENING.pattern}", re.MULTILINE)
 
 
 class Form(StrEnum):
@@ -187,8 +184,7 @@ def find_blocks(text: str) -> dict[str, Block]:
 
 def begins_with_tag(text: str) -> bool:
     """Whether its first line is one of the tags. A note that only quotes them somewhere is never changed."""
-    first = _FIRST_LINE.match(text)
-    return first is not None and _OPENING.match(first[1]) is not None
+    return _BEGINNING.match(text) is not None
 
 
 def form_of(text: str) -> Form:

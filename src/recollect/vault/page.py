@@ -95,7 +95,6 @@ def normal_name(name: str) -> str:
 
 
 def with_superseded(text: str, by: str) -> str:
-    """The same note, superseded by another."""
     if dialects.find_blocks(text):
         return dialects.with_metadata(text, {"status": "superseded", "superseded_by": by})
     return dialects.with_field(dialects.with_field(text, "status", "superseded"), "superseded_by", f"[[{by}]]")
