@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from unittest.mock import Mock
 
 import apsw
 import pytest
@@ -264,11 +265,10 @@ def test_a_folder_that_moved_is_given_its_memory_back(open_app: Opens):
 
 
 def test_an_id_that_another_process_took_is_drawn_again(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
-    chance = iter([7, 1, 7, 2, 9, 3])
-    monkeypatch.setattr("recollect.base.ids._draw_bits", lambda: next(chance))
     one, other = open_app(), open_app()
-    one.mint, other.mint = Mint(one.clock), Mint(other.clock)
     first = pinned(one, "one")
+    taken, mint = iter([first]), Mint(other.clock)
+    monkeypatch.setattr(other, "mint", Mock(draw=lambda kind: next(taken, "") or mint.draw(kind)))
     second = pinned(other, "two")
     assert first != second
     assert (kept(one, first).body, kept(one, second).body) == ("one", "two")
