@@ -13,7 +13,7 @@ from recollect import __version__
 from recollect.agents import Level, agent, claude_code, default_agent
 from recollect.app.core import App
 from recollect.base.errors import BadInput
-from recollect.integrations import agent_checks, agent_pieces
+from recollect.integrations import agent_pieces
 from recollect.integrations.agent_pieces import is_second_server
 from recollect.model.result import Check, Mark
 from recollect.ops import health, install
@@ -48,12 +48,12 @@ def settings(installed: App) -> Path:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hooks and server are not run."""
-    monkeypatch.setattr(agent_checks, "_run_hooks", lambda *_: iter(()))
-    monkeypatch.setattr(agent_checks, "_server_problem", lambda *_: "")
+    monkeypatch.setattr(agent_pieces, "_run_hooks", lambda *_: iter(()))
+    monkeypatch.setattr(agent_pieces, "_server_problem", lambda *_: "")
 
 
 def checks(app: App) -> dict[str, Check]:
-    return {check.name: check for check in agent_checks.checks(app)}
+    return {check.name: check for check in agent_pieces.checks(app)}
 
 
 def test_doctor_names_the_command_that_installs(app: App):
@@ -112,7 +112,7 @@ def test_settings_that_are_not_as_they_should_be_are_found(installed: App, setti
     assert (older.mark, older.repair) == (Mark.WARN, "recollect install --user")
     assert "another version" in older.detail
     settings.write_bytes(b"{\n,}")
-    (broken,) = [check for check in agent_checks.checks(installed) if str(settings) in check.detail]
+    (broken,) = [check for check in agent_pieces.checks(installed) if str(settings) in check.detail]
     assert (broken.mark, broken.repair.startswith(f"correct {settings}")) == (Mark.WARN, True)
     assert "line 2" in broken.detail
 
@@ -129,7 +129,7 @@ def test_a_script_that_is_gone_is_found_and_a_server_is_the_second_where_the_set
 
 def test_doctor_looks_at_each_that_is_installed(app: App, quick: None):
     install.install(app, agent=("codex", "gemini"))
-    found = [(check.name, check.mark) for check in agent_checks.checks(app)]
+    found = [(check.name, check.mark) for check in agent_pieces.checks(app)]
     assert ("Codex (user)", Mark.GOOD) in found
     assert ("Codex (user)", Mark.WARN) in found, "its hooks wait for a person's leave"
     assert ("Gemini CLI (user)", Mark.GOOD) in found
@@ -154,7 +154,7 @@ def plugin_file(app: App) -> Path:
 
 
 def of_opencode(app: App) -> list[tuple[Mark, str]]:
-    return [(check.mark, check.detail) for check in agent_checks.checks(app) if check.name.startswith("OpenCode")]
+    return [(check.mark, check.detail) for check in agent_pieces.checks(app) if check.name.startswith("OpenCode")]
 
 
 def test_a_plugin_is_looked_at_and_one_that_somebody_edited_is_left_alone(app: App, quick: None):

@@ -26,11 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Cursor", "Tail", "Transcript", "Utterance"]
 
-_MODULES = {
-    "claude-code": "claude_code", "codex": "codex", "gemini": "gemini", "opencode": "small_agents",
-    "pi": "small_agents", "copilot": "small_agents",
-}  # fmt: skip
 DEFAULT_HOST = "claude-code"
+_HOSTS = (DEFAULT_HOST, "codex", "gemini", "opencode", "pi", "copilot")
 
 
 class Ability(StrEnum):
@@ -117,7 +114,7 @@ class RuleCopy(NamedTuple):
 
 def hosts(able: Ability | None = None) -> tuple[str, ...]:
     """All of them, or those that have an ability."""
-    return tuple(host for host in _MODULES if able is None or able in agent(host).ABILITIES)
+    return tuple(host for host in _HOSTS if able is None or able in agent(host).ABILITIES)
 
 
 def callers() -> tuple[str, ...]:
@@ -127,10 +124,9 @@ def callers() -> tuple[str, ...]:
 
 @cache
 def agent(host: str) -> Agent:
-    module = _MODULES.get(host)
-    if module is None:
-        raise BadInput(f"No agent is known as {host!r}.", hint=f"Known: {', '.join(_MODULES)}.")
-    import_module(f"recollect.agents.{module}")
+    if host not in _HOSTS:
+        raise BadInput(f"No agent is known as {host!r}.", hint=f"Known: {', '.join(_HOSTS)}.")
+    import_module(f"recollect.agents.{'claude_code' if host == DEFAULT_HOST else 'other_agents'}")
     found: Agent = import_module("recollect.agents.base_agent").BY_HOST[host]
     return found
 

@@ -23,7 +23,6 @@ from recollect.wire.pointer import checksum
 
 # Longer output is written to a file by the first client, and the model gets a preview. It counts in UTF-16.
 _MAX_CONTEXT_UNITS = 9_999
-ENDED = {EventName.TOOLS_RAN: False, EventName.TOOL_FAILED: True}  # events, and whether the calls failed
 BY_HOST: dict[str, Agent] = {}
 
 # How the fields of a row are read, where they are not plain.
@@ -53,6 +52,7 @@ class Agent:
     PROJECT_VARIABLE: ClassVar[str] = ""  # the environment variable that names the project's folder
 
     EVENTS: ClassVar[Mapping[str, EventName]] = {}
+    ENDED = {EventName.TOOLS_RAN: False, EventName.TOOL_FAILED: True}  # whether the calls failed
     INJECTS: ClassVar[frozenset[str]] = frozenset()  # events at which added context reaches the model, and only that
     FORMS: ClassVar[prompts.Forms] = prompts.Forms()
     PROMPT_IDS: ClassVar[tuple[str, ...]] = ("prompt_id",)  # fields of an event; the first that is there counts

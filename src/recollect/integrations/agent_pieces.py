@@ -1,34 +1,47 @@
 """What makes an agent call us, as managed pieces: hooks in its settings, the entry of our MCP server, a plugin file
-that it loads, a skill that explains the tools; and the short command `ai`. Also which agents are here and call us.
+that it loads, a skill that explains the tools; and the short command `ai`. Which agents are here, and whether they
+reach us, which `doctor` checks: it repairs nothing, and every complaint names the command that does.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import shutil
+import subprocess
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
-from recollect.agents import DEFAULT_HOST, Ability, Level, agent, callers
+from recollect import __version__
+from recollect.agents import DEFAULT_HOST, Ability, Addon, Level, agent, callers, default_agent
 from recollect.app.core import App
 from recollect.base.errors import BadInput, RecollectError
 from recollect.base.settings import environment
-from recollect.base.text import counted
-from recollect.integrations import piece_installer
-from recollect.integrations.piece_installer import Change
-from recollect.integrations.pieces import Entries, OwnFile, Piece, Receipts
+from recollect.base.text import clip, counted, one_line
+from recollect.integrations import settings_text
+from recollect.integrations.pieces import Change, Entries, OwnFile, Piece, Receipts, preview
 from recollect.integrations.settings_text import KeyPath, Tree, value_at
-from recollect.wire import stub
+from recollect.model.result import Check, Mark
+from recollect.wire import client, frame, place, stub
 
 HOOKS, SERVER, PLUGIN, SKILL, COMMAND = "hooks", "server", "plugin", "skill", "command"
 CALLING = (HOOKS, SERVER, PLUGIN)  # kinds of pieces through which an agent calls us
 SERVER_NAME = "recollect"
 SHORT_NAME = "ai"
 _SPINNER = "Recalling memories..."
+_SHELL = "/bin/sh"
+_REPAIR = "recollect install"
+_MAX_SHOWN_CHARS = 120
+_ANSWER_S = 2.0
+_ONE_IN = 20  # a late hook as rare as this is no complaint: every machine is busy now and then
+_SERVER_S = 30  # it ends with its input, and loads the SDK first
+_PLUGIN_S = 60
 
 
 def pieces(app: App, host: str, level: Level) -> Iterator[Piece]:
@@ -132,7 +145,7 @@ def calls_us(app: App, host: str, level: Level, kinds: Collection[str] = CALLING
     """Whether anything of ours is in its settings of this level."""
     receipts = Receipts(app)
     with suppress(RecollectError):
-        found = [piece_installer.preview(piece, receipts) for piece in pieces(app, host, level) if piece.kind in kinds]
+        found = [preview(piece, receipts) for piece in pieces(app, host, level) if piece.kind in kinds]
         return any(one.change in (Change.SAME, Change.RENEWED) for one in found)
     return False
 
@@ -141,3 +154,174 @@ def is_second_server(folder: Path) -> bool:
     """For a server that a plugin started: whether the agent's own settings start one too."""
     with closing(App.open(folder, actor="agent")) as app:
         return any(calls_us(app, DEFAULT_HOST, level, (SERVER,)) for level in Level)
+
+
+# What `doctor` checks
+
+
+def checks(app: App) -> Iterator[Check]:
+    """A hook is run as the agent would run it, with an event that names no session: nothing is remembered of it."""
+    calling, offering = list[Piece](), list[Piece]()
+    yield from _installed(app, calling, offering)
+    if addon := default_agent().addon(app.places):
+        yield from _addon_checks(addon, is_alone=not calling)
+    elif not calling:
+        yield Check("hooks", Mark.WARN, "no agent calls Recollect here", _REPAIR)
+        return
+    home = str(app.home.root)
+    script, can_run = stub.script_path(home), os.access(stub.script_path(home), os.X_OK)
+    if not can_run:
+        yield Check("hook script", Mark.BAD, f"{script} is missing or cannot be run", _REPAIR)
+    elif stub.is_current(home, sys.executable):
+        yield Check("hook script", Mark.GOOD, script)
+    else:
+        detail = f"{script} is of another version of Recollect, or of another Python"
+        yield Check("hook script", Mark.WARN, detail, _REPAIR)
+    if can_run:
+        yield from _run_hooks(calling)
+        yield _daemon(home)
+    if calling and not offering:
+        yield Check("tools", Mark.WARN, "no agent is offered the tools here", _REPAIR)
+    elif calling and (wrong := _server_problem(stub.server_path(home))):
+        yield Check("tools", Mark.BAD, f"the server {wrong}", _install(offering[0]))
+    elif calling:
+        paths = ", ".join(str(one.path) for one in offering)
+        yield Check("tools", Mark.GOOD, f"the server answers; offered in {paths}")
+
+
+def _installed(app: App, calling: list[Piece], offering: list[Piece]) -> Iterator[Check]:
+    """What is in the agents' settings; adds the pieces that are there to the two lists."""
+    receipts, levels = Receipts(app), [level for level in Level if app.project or level is Level.USER]
+    agents = [(host, level) for host in callers() for level in levels if level in agent(host).LEVELS]
+    every = [piece for host, level in agents for piece in pieces(app, host, level)]
+    for piece in (one for one in every if one.kind in CALLING):
+        is_server = piece.kind == SERVER
+        name = "tools" if is_server else _name(piece)
+        try:
+            _, change, reason, _ = preview(piece, receipts)
+        except RecollectError as problem:
+            change, reason = Change.LEFT, problem.message
+        if change in (Change.SAME, Change.RENEWED):
+            (offering if is_server else calling).append(piece)
+        if change is Change.LEFT:
+            yield Check(name, Mark.WARN, reason, f"correct {piece.path}, or move it away; then {_install(piece)}")
+        elif change is Change.RENEWED:
+            yield Check(name, Mark.WARN, f"{piece.path} is of another version of Recollect", _install(piece))
+        elif change is Change.SAME and not is_server:
+            yield Check(name, Mark.GOOD, f"{piece.what} in {piece.path}")
+    for piece in calling:  # why an agent does not call us although it is told to
+        served = agent(piece.host)
+        settings = settings_text.load(piece.form, piece.look().text) if isinstance(piece, Entries) else {}
+        if served.OFF_SWITCH and settings.get(served.OFF_SWITCH) is True:
+            yield Check("hooks", Mark.WARN, f"switched off in {piece.path}", f"remove {served.OFF_SWITCH} there")
+        if unapproved := served.unapproved(Level(piece.level), app.places):
+            yield Check(_name(piece), Mark.WARN, unapproved)
+
+
+def _install(piece: Piece) -> str:
+    return f"recollect install {'' if piece.host == DEFAULT_HOST else f'--agent {piece.host} '}--{piece.level}"
+
+
+def _name(piece: Piece) -> str:
+    return f"{agent(piece.host).TITLE} ({piece.level})"
+
+
+def _addon_checks(one: Addon, *, is_alone: bool) -> Iterator[Check]:
+    """`is_alone`: no settings call us, so the plugin is run. Its first run makes the script that it calls."""
+    if one.version != __version__:
+        yield Check("plugin", Mark.WARN, f"{one.name} is {one.version}, Recollect {__version__}", one.update)
+    else:
+        beside = "" if is_alone else "; its settings call too, and an event is answered once"
+        title = default_agent().TITLE
+        yield Check("plugin", Mark.GOOD, f"{title} calls through {one.name} {one.version}{beside}")
+    if is_alone:
+        problem = _hook_problem(f"{_SHELL} {shlex.quote(str(one.call))} hook SessionStart", "SessionStart", _PLUGIN_S)
+        if not problem and (wrong := _server_problem(_SHELL, str(one.call), "mcp")):
+            problem = f"its server {wrong}"
+        yield Check("plugin runs", Mark.BAD if problem else Mark.GOOD, problem or "its hook and its server answer")
+
+
+# What runs
+
+
+def _run_hooks(calling: Sequence[Piece]) -> Iterator[Check]:
+    """One per agent: all of its hooks run the same script."""
+    for piece in calling:
+        if isinstance(piece, Entries):
+            event, (group,) = next(iter(piece.tree["hooks"].items()))
+            problem = _hook_problem(group["hooks"][0]["command"], event, agent(piece.host).TIMEOUT_S)
+            mark, repair = (Mark.BAD, _install(piece)) if problem else (Mark.GOOD, "")
+            yield Check("hook runs", mark, f"{event} {problem or 'ran and ended well'}", repair)
+
+
+def _daemon(home: str) -> Check:
+    """Checked last, because the hooks that just ran have started one."""
+    at = place.find_place(home, environment())
+    slow = client.explain_starts(at)
+    try:
+        kind, body = client.ask(at, {"op": "status"}, b"", _ANSWER_S)
+    except client.Unanswered as problem:
+        why = slow or one_line(str(problem)) or "no answer"
+        return Check("daemon", Mark.WARN, f"hooks run, but nobody answers them: {why}", "recollect daemon start")
+    if kind != frame.OK:
+        return Check("daemon", Mark.WARN, f"answers with {kind}", "recollect daemon stop")
+    if slow:
+        return Check("daemon", Mark.WARN, f"answers, but {slow}", "recollect logs")
+    status = json.loads(body)
+    missed, lost = status.get("late", 0) + status.get("unanswered", 0), status.get("lost", 0)
+    total, because = missed + status.get("answered", 0), Counter[str](status.get("late_because"))
+    if lost:
+        detail = f"{counted(lost, 'event')} lost: no transcript holds them"
+        return Check("daemon", Mark.WARN, detail, "look at the disk and the log: recollect logs")
+    if not missed or missed * _ONE_IN < total:
+        return Check("daemon", Mark.GOOD, "answers")
+    why = max(because, key=because.__getitem__, default="no daemon was running when they came")
+    late_hooks = f"{missed:,} of {total:,} hooks were not answered in time: {why}."
+    detail = f"{late_hooks} Nothing was lost: the events are in the transcript."
+    return Check("daemon", Mark.WARN, detail, "if it goes on: recollect daemon stop, then recollect daemon start")
+
+
+def _hook_problem(command: str, event: str, limit_s: int) -> str:
+    """A hook must exit 0 in time, print one JSON document or nothing at all, and not complain."""
+    ended = _execute((_SHELL, "-c", command), json.dumps({"hook_event_name": event}), limit_s)
+    if isinstance(ended, str):
+        return ended
+    if ended.returncode:
+        return f"ended with {ended.returncode}"
+    if ended.stderr.strip():
+        return f"complained: {_shown(ended.stderr)}"
+    try:
+        is_reply = not ended.stdout or isinstance(json.loads(ended.stdout), dict)
+    except ValueError:
+        is_reply = False
+    return "" if is_reply else f"printed what no agent can read: {_shown(ended.stdout)}"
+
+
+def _server_problem(*command: str) -> str:
+    """Empty where the server, started as an agent would start it, answers with our name."""
+    client_info = {"name": "doctor", "version": "1"}
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client_info}
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    ended = _execute(command, json.dumps(hello) + "\n", _SERVER_S)
+    if isinstance(ended, str):
+        return ended
+    try:
+        name = json.loads(ended.stdout.splitlines()[0])["result"]["serverInfo"]["name"]
+    except (ValueError, KeyError, IndexError, TypeError):
+        return f"did not answer ({_shown(ended.stderr) or 'it said nothing'})"
+    return "" if name == SERVER_NAME else f"is another one: {clip(one_line(str(name)), 40)}"
+
+
+def _execute(command: Sequence[str], said: str, limit_s: int) -> subprocess.CompletedProcess[bytes] | str:
+    """The ended process, or why it could not be run. Our switch against nested calls would make every run succeed."""
+    environ = {name: value for name, value in environment().items() if name != "BLOCK_HOOK_AGENTS"}
+    try:
+        return subprocess.run(command, input=said.encode(), capture_output=True, timeout=limit_s, env=environ)
+    except subprocess.TimeoutExpired:
+        return f"did not end within its {limit_s} s"
+    except OSError as error:
+        return f"cannot be run: {error.strerror}"
+
+
+def _shown(printed: bytes) -> str:
+    return clip(one_line(printed.decode("utf-8", "replace")), _MAX_SHOWN_CHARS)

@@ -23,9 +23,7 @@ from recollect.base.errors import BadInput
 from recollect.base.files import read_limited
 from recollect.base.moment import Moment
 from recollect.base.text import counted, one_line
-from recollect.integrations import piece_installer
-from recollect.integrations.piece_installer import Change, Work
-from recollect.integrations.pieces import OwnFile, Receipt, Receipts, Section
+from recollect.integrations.pieces import Change, OwnFile, Receipt, Receipts, Section, Work, changes
 from recollect.model.codec import Json
 from recollect.model.command import Lesson
 from recollect.model.memory import ACCEPTED_TAG, Lane, Rule, RuleType
@@ -169,7 +167,7 @@ def update(app: App, receipt: Receipt, *, is_on: bool, off: bool = False) -> Sum
         listed[:] = keeper.index_lines(own, rules)
         return listed
 
-    with piece_installer.changes(app) as work:
+    with changes(app) as work:
         kept = work.receipts.pieces
         old = kept.get(receipt.key, receipt)
         rules = _synced_rules(app) if is_on and is_memory else []

@@ -64,7 +64,7 @@ def config(app: App) -> Configured:
 
 def doctor(app: App) -> Checkup:
     from recollect.app import language_model
-    from recollect.integrations import agent_checks
+    from recollect.integrations import agent_pieces
     from recollect.ops import install, notes  # `status` needs none of these
     from recollect.store import sqlite_lib_version
 
@@ -91,7 +91,7 @@ def doctor(app: App) -> Checkup:
         _warn_if(damaged, "damage", "none found", f"{counted(damaged, 'damaged file')} set aside", "recollect recover"),
     ]
     checks += [Check(name, Mark.GOOD, state) for name, state in install.copies_status(app).items()]
-    checks += [*notes.checks(app), language_model.check(app), *agent_checks.checks(app)]
+    checks += [*notes.checks(app), language_model.check(app), *agent_pieces.checks(app)]
     return Checkup(tuple(checks))
 
 

@@ -22,10 +22,9 @@ from recollect.base.errors import BadInput, Conflict, RecollectError
 from recollect.base.files import stamp
 from recollect.base.settings import environment
 from recollect.base.text import counted
-from recollect.integrations import agent_pieces, piece_installer, rule_copies
+from recollect.integrations import agent_pieces, rule_copies
 from recollect.integrations.agent_pieces import CALLING, COMMAND, HOOKS, PLUGIN, SERVER
-from recollect.integrations.piece_installer import Change, PieceResult, Work
-from recollect.integrations.pieces import Entries, Receipt, Receipts
+from recollect.integrations.pieces import UNSETTLED, Change, Entries, Outcome, Receipt, Receipts, Work, changes, preview
 from recollect.integrations.rule_copies import KINDS, RULES_SYNC, SKILLS, Copies
 from recollect.model.codec import Json
 from recollect.model.result import Scope, Summary
@@ -49,9 +48,9 @@ def install(
     pieces = [piece for host in chosen for piece in agent_pieces.pieces(app, host, level)]
     if not app.dry_run:
         app.home.prepare()
-    with piece_installer.changes(app) as work:
+    with changes(app) as work:
         for piece in pieces:  # if one of them cannot be added, nothing is written at all
-            _require(piece_installer.preview(piece, work.receipts))
+            _require(preview(piece, work.receipts))
         has_scripts = stub.is_current(str(app.home.root), sys.executable)
         if not has_scripts and not app.dry_run:
             stub.write_hook(str(app.home.root), sys.executable)
@@ -71,7 +70,7 @@ def uninstall(
     level, chosen = _choice(agent, user, project, local)
     for host in chosen:
         agent_pieces.check_level(host, level)
-    with piece_installer.changes(app) as work:
+    with changes(app) as work:
         if not chosen:  # all that call us at this level, or did when we last looked; without any, the usual one
             recorded = {one.host for one in work.receipts.of(*CALLING) if one.level == level}
             found = [host for host in callers() if host in recorded or agent_pieces.calls_us(app, host, level)]
@@ -116,12 +115,12 @@ def _choice(named: tuple[str, ...], user: bool, project: bool, local: bool) -> t
     return asked[0] if asked else Level.USER, tuple(dict.fromkeys(named))
 
 
-def _require(outcome: PieceResult) -> None:
+def _require(outcome: Outcome) -> None:
     """BadInput or Conflict where a piece was left alone without which the agent does not call us."""
     piece, change, reason, _ = outcome
     if change is not Change.LEFT or piece.kind not in _REQUIRED:
         return
-    if reason.endswith(piece_installer.UNSETTLED):
+    if reason.endswith(UNSETTLED):
         raise Conflict(f"{reason}.", hint="Nothing was written. Close what writes it, and try again.")
     hint = "Move it away, and try again."
     if isinstance(piece, Entries):

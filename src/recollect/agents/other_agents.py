@@ -1,0 +1,361 @@
+"""Agents besides Claude Code, learnt from the programs themselves: Codex (0.166.0) and Gemini CLI (0.61.0), whose
+settings name our hooks; OpenCode (1.18.33) and Pi (0.73.1), which load a file of ours that calls us; Copilot CLI
+(1.0.64), whose past sessions can be read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from recollect.agents import Form, Hook, Level, Places, ServerPlace, Transcript, prompts
+from recollect.agents.base_agent import Agent, as_text, blocks, encode, first, inner, joined_text, project_of, text
+from recollect.agents.transcript import Head, Line, Utterance, Voice
+from recollect.base.moment import Moment
+from recollect.base.text import counted, storable
+from recollect.model.session import Event, EventName, Reply, ToolAction, ToolCall, ToolUse
+from recollect.wire import stub
+
+_OURS = "recollect"
+_METADATA = "internal_chat_message_metadata_passthrough"
+_CODEX_ENDED = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)", re.MULTILINE)
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+
+
+class Codex(Agent, host="codex"):
+    """Its events are spelt as Claude Code spells them. It has no tool that reads a file (it runs commands), so nothing
+    can be read in place of a virtual file; and it runs no hook that the person has not looked at and allowed."""
+
+    def tools(self, name: EventName, payload: Line) -> Iterator[ToolCall]:
+        # How a command ended is not said here; the transcript says it.
+        if name in (EventName.TOOL_CALLED, EventName.TOOLS_RAN):
+            yield self.tool(payload, output=as_text(payload.get("tool_response")))
+
+    def describe_call(self, call: ToolCall) -> ToolUse:
+        found = super().describe_call(call)
+        if found.action is ToolAction.EDIT:
+            patch = first(call.input, "input", "patch", "command")
+            return replace(found, what="", files=tuple(name.strip() for name in _PATCHED.findall(patch)))
+        command = call.input.get("command")
+        words = [one for one in (command if isinstance(command, list) else [command]) if isinstance(one, str)]
+        is_shell = len(words) > 2 and words[1].startswith("-")  # its name and option, then the command itself
+        return found if found.what else replace(found, what=words[-1] if is_shell else " ".join(words))
+
+    # Its transcripts
+
+    def utterances(self, line: Line) -> Iterator[Utterance]:
+        payload = inner(line, "payload")
+        said, kinds = joined_text(payload.get("content")), inner(payload, _METADATA).get("content_item_kinds")
+        kinds = kinds if isinstance(kinds, list) else ["user.text"]  # older clients do not say who wrote it
+        match line.get("type"), payload.get("type"), payload.get("role"):
+            case "compacted", _, _:
+                yield self.utterance(line, Voice.SUMMARY, text(payload, "message"))
+            case "response_item", "message", "assistant":
+                yield self.utterance(line, Voice.REPLY, said)
+            case "response_item", "message", "developer" if "hooks.additional_context" in kinds:
+                yield self.utterance(line, Voice.INJECTION, said)
+            case "response_item", "message", "user" if "user.text" in kinds:
+                yield from self.prompt_utterances(line, said)
+            case "response_item", "function_call" | "custom_tool_call" | "local_shell_call", _:
+                call = ToolCall(
+                    id=first(payload, "call_id", "id"), name=text(payload, "name"), input=_codex_input(payload)
+                )
+                yield self.utterance(line, Voice.TOOL_CALL, call=call)
+            case "response_item", "function_call_output" | "custom_tool_call_output", _:
+                yield self.result_utterance(line, text(payload, "call_id"), *_codex_result(payload.get("output")))
+            case _:
+                pass
+
+    def line_fields(self, line: Line) -> dict[str, Any]:
+        payload = inner(line, "payload")
+        return {"id": first(payload, "id", "call_id"), "prompt_id": text(inner(payload, _METADATA), "turn_id")}
+
+    def session_head(self, line: Line) -> Head:
+        """The first line says where the session began."""
+        payload = inner(line, "payload") if line.get("type") == "session_meta" else {}
+        return text(payload, "cwd"), text(payload, "id"), text(line, "timestamp"), ""
+
+    # Its settings
+
+    def server_place(self, level: Level, places: Places) -> ServerPlace:
+        return ServerPlace(self.folder_of(level, places) / "config.toml", ("mcp_servers",), Form.TOML)
+
+    def unapproved(self, level: Level, places: Places) -> str:
+        """Which hooks were allowed stands in the person's own settings, by file, event and place in its list."""
+        file = self.settings_path(level, places)
+        try:
+            kept = tomllib.loads((self.folder(places) / "config.toml").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            kept = {}
+        state = inner(inner(kept, "hooks"), "state")
+        allowed = [key for key, one in state.items() if isinstance(one, dict) and text(one, "trusted_hash")]
+        places_of = (f"{file}:{re.sub(r'(?<!^)(?=[A-Z])', '_', event).lower()}:" for event in self.EVENTS)
+        waiting = sum(not any(key.startswith(place) for key in allowed) for place in places_of)
+        if not waiting:
+            return ""
+        return f"Codex runs {counted(waiting, 'hook')} only once you have allowed them: type /hooks in a session."
+
+
+def _codex_input(payload: Line) -> Line:
+    """Arguments come as JSON text, a patch as text, a command of older clients in an action."""
+    given = first(payload, "arguments", "input")
+    try:
+        read = json.loads(given) if given else payload.get("action")
+    except (ValueError, RecursionError):
+        read = None
+    return read if isinstance(read, dict) else {"input": given}
+
+
+def _codex_result(output: object) -> tuple[str, bool | None]:
+    """What the command printed, without the client's heading, and whether it failed."""
+    said = joined_text(output) if isinstance(output, list) else as_text(output)
+    head, _, body = said.partition("Output:\n")
+    ended = _CODEX_ENDED.search(head)
+    if ended is None:
+        return said, True if said.startswith("unsupported call") else None
+    return body if "\nOutput:\n" in f"\n{said}" else said, int(ended[1]) != 0
+
+
+# What hooks added. A person's text in the same tags cannot be told from it.
+_ADDED = re.compile(r"\s*<hook_context>(.*?)</hook_context>\s*", re.DOTALL)
+# What a command printed stands in a frame; how it ended is said only where it ended badly.
+_FRAME = re.compile(r"^<untrusted_context>\n(?:Output: )?|\n(?:Process Group PGID: \d+\n)?</untrusted_context>\s*$")
+_GEMINI_FAILED = re.compile(r"^Exit Code: -?[1-9]", re.MULTILINE)
+
+
+class Gemini(Agent, host="gemini"):
+    """What a hook adds it puts between `<hook_context>` tags, its angle brackets escaped, into the person's own
+    message: so prompts come back with it, and it is taken out again here. Before a tool runs nothing can be said, only
+    the tool's input changed; and that it compresses its history is announced at every turn, whether or not it does, so
+    it is not asked."""
+
+    def event_name(self, event: str, payload: Line) -> EventName:
+        name, path = super().event_name(event, payload), text(inner(payload, "tool_input"), "file_path")
+        is_virtual_read = text(payload, "tool_name") == "read_file" and ".ai/recall/" in path
+        if name is EventName.TOOL_CALLED and not is_virtual_read:
+            return EventName.OTHER  # nothing can be said
+        is_failure = name is EventName.TOOLS_RAN and inner(payload, "tool_response").get("error")
+        return EventName.TOOL_FAILED if is_failure else name
+
+    def read_prompt(self, prompt: str) -> prompts.Prompt:
+        return super().read_prompt(_ADDED.sub("", prompt))
+
+    def refine(self, parsed: Event, event: str, payload: Line) -> Event:
+        """It reads within its project and its own temporary folder of that project, so an answer to a virtual read is
+        put there, beside its chats."""
+        own = Path(parsed.transcript).parent.parent
+        is_own = Path(parsed.transcript).match(str(Path(self.FOLDER, "tmp/*/chats/*")))
+        below = str(own / _OURS / "recalls") if is_own else ""
+        error = inner(payload, "tool_response").get("error") if parsed.name is EventName.TOOL_FAILED else None
+        return replace(parsed, text=parsed.text or as_text(error), reads_below=below)
+
+    def tools(self, name: EventName, payload: Line) -> Iterator[ToolCall]:
+        if name in (EventName.TOOL_CALLED, *self.ENDED):
+            output = as_text(inner(payload, "tool_response").get("llmContent"))
+            yield self.tool(payload, output=_ADDED.sub("", output), failed=self.ENDED.get(name))
+
+    def redirect(self, event: str, reply: Reply) -> dict[str, object]:
+        # Merged into the input that was given.
+        return {"tool_input": {"file_path": reply.read_instead}} if event == "BeforeTool" and reply.read_instead else {}
+
+    def answer_folders(self, places: Places) -> tuple[Path, ...]:
+        return tuple(self.folder(places).glob(f"tmp/*/{_OURS}"))
+
+    # Its transcripts
+
+    def may_speak(self, line: bytes) -> bool:
+        # A line that sets fields anew holds messages that were there before.
+        return not line.startswith(b'{"$set"') and super().may_speak(line)
+
+    def utterances(self, line: Line) -> Iterator[Utterance]:
+        content = line.get("content")
+        if line.get("type") == "gemini":
+            for call in blocks(line.get("toolCalls")):
+                yield self.call_utterance(line, call, "id", "args")
+            # With its calls a message comes a second time.
+            if not line.get("toolCalls") and (said := joined_text(content)):
+                yield self.utterance(line, Voice.REPLY, said)
+        elif line.get("type") == "user":
+            for part in blocks(content if isinstance(content, list) else [{"text": content}]):
+                yield from self._by_user(line, text(part, "text"), inner(part, "functionResponse"))
+
+    def _by_user(self, line: Line, written: str, answered: Line) -> Iterator[Utterance]:
+        """Results of tools stand in the user's role, too."""
+        if not answered:
+            for added in _ADDED.findall(written):
+                yield self.utterance(line, Voice.INJECTION, added.replace("&lt;", "<").replace("&gt;", ">"))
+            yield from self.prompt_utterances(line, written)
+            return
+        response = inner(answered, "response")
+        output = _ADDED.sub("", first(response, "error", "output")) or as_text(response or None)
+        failed = "error" in response or (
+            text(answered, "name") == "run_shell_command" and bool(_GEMINI_FAILED.search(output))
+        )
+        yield self.result_utterance(line, text(answered, "id"), _FRAME.sub("", output), failed)
+
+    def transcripts(self, places: Places, within: Path | None = None) -> Iterator[Transcript]:
+        """A chat names its project by a checksum alone: only that of the project here is recognised."""
+        project = str(places.project or "")
+        checksum = hashlib.sha256(project.encode("utf-8", "surrogateescape")).hexdigest()
+        for found in super().transcripts(places, within):
+            if found.path.parent.name == "chats" or within:
+                yield found._replace(cwd=project if found.cwd == checksum else "")
+
+    def session_head(self, line: Line) -> Head:
+        return text(line, "projectHash"), text(line, "sessionId"), first(line, "startTime", "timestamp"), ""
+
+    # Its settings
+
+    def hook_json(self, command: str, hook: Hook) -> Mapping[str, object]:
+        return {"type": "command", "name": _OURS, "command": command, "timeout": hook.timeout_s * 1_000}
+
+    def server_place(self, level: Level, places: Places) -> ServerPlace:
+        return ServerPlace(self.settings_path(level, places), ("mcpServers",), self.SETTINGS_FORM)
+
+
+_QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*', re.DOTALL)
+_OUTPUTS = "tool-output"
+_RECALL_TOOL = "recall"  # ours, in Pi
+_LATEST_S = 3_600
+
+
+class OpenCode(Agent, host="opencode"):
+    """A plugin of ours (opencode.js) runs the hook, so events and answers are in words of our own. Its sessions stand
+    in a database of its own, which is not read: what a person says is captured as it is said, what the agent did is
+    not. Nothing can be said before a tool runs."""
+
+    def read_prompt(self, prompt: str) -> prompts.Prompt:
+        """`opencode run` puts an argument with spaces between quotes; quoted text would count as nobody's word."""
+        quoted = _QUOTED.fullmatch(prompt)
+        return super().read_prompt(quoted[1].replace('\\"', '"') if quoted else prompt)
+
+    def render(self, event: str, reply: Reply) -> bytes:
+        context = "" if event == "PreToolUse" else self.limit(storable(reply.context))
+        return encode({"context": context, "read": reply.read_instead})
+
+    def refine(self, parsed: Event, event: str, payload: Line) -> Event:
+        """Outside the project it asks before it reads, except in the folder of long outputs that the plugin names."""
+        own = Path(text(payload, "outputs"))
+        is_own = own.is_absolute() and (own.parent.name, own.name) == ("opencode", _OUTPUTS)
+        return replace(parsed, reads_below=str(own / _OURS / "recalls") if is_own else "")
+
+    def answer_folders(self, places: Places) -> tuple[Path, ...]:
+        return (_xdg(places, "XDG_DATA_HOME", ".local/share") / _OUTPUTS / _OURS,)
+
+    def folder(self, places: Places) -> Path:
+        return _xdg(places, "XDG_CONFIG_HOME", ".config")
+
+    def plugin(self, level: Level, places: Places, home: Path) -> tuple[Path, str]:
+        script = json.dumps(stub.script_path(str(home)), ensure_ascii=False)
+        written = Path(__file__).with_name("opencode.js").read_text(encoding="utf-8")
+        return self.folder_of(level, places) / "plugin" / "recollect.js", written.replace('"@HOOK@"', script)
+
+    def server_place(self, level: Level, places: Places) -> ServerPlace:
+        own = self.folder(places) if level is Level.USER else project_of(places)
+        commented = own / "opencode.jsonc"
+        path = commented if commented.is_file() else own / "opencode.json"
+        return ServerPlace(path, ("mcp",), Form.COMMENTED)
+
+    def server_json(self, command: str) -> Mapping[str, object]:
+        return {"type": "local", "command": [command], "enabled": True}
+
+
+def _xdg(places: Places, variable: str, usual: str) -> Path:
+    named = places.environ.get(variable, "")
+    return (Path(named) if os.path.isabs(named) else places.user_home / usual) / "opencode"
+
+
+class Pi(Agent, host="pi"):
+    """An extension of ours (pi.ts) tells us of its events."""
+
+    def event_name(self, event: str, payload: Line) -> EventName:
+        name = super().event_name(event, payload)
+        is_failure = name is EventName.TOOLS_RAN and payload.get("is_error") is True
+        return EventName.TOOL_FAILED if is_failure else name
+
+    def refine(self, parsed: Event, event: str, payload: Line) -> Event:
+        # However a session starts, the extension begins with nothing, and what it gets goes into no history.
+        sources = {"session_compact": "compact", "session_start": "startup", "session_shutdown": parsed.source}
+        said_ms, at = payload.get("at_ms"), parsed.at
+        # It may be heard late, and a session's lines from before its start are not its own.
+        if isinstance(said_ms, int) and 0 <= at.micros - said_ms * 1_000 <= _LATEST_S * 1_000_000:
+            at = Moment(said_ms * 1_000)
+        is_made = parsed.name is EventName.PROMPT and text(payload, "source") == "extension"
+        return replace(parsed, at=at, source=sources.get(event, ""), machine_made=parsed.machine_made or is_made)
+
+    def tools(self, name: EventName, payload: Line) -> Iterator[ToolCall]:
+        if text(payload, "tool_use_id"):
+            yield self.tool(payload, output=text(payload, "tool_output"), failed=self.ENDED.get(name))
+
+    def render(self, event: str, reply: Reply) -> bytes:
+        answer = {"context": reply.context, "notice": reply.notice, "read_instead": reply.read_instead}
+        return encode({key: storable(said) for key, said in answer.items()}) if event in self.INJECTS else b""
+
+    def origin(self, event: Event) -> Path | None:
+        return Path(event.transcript) if event.transcript else None
+
+    def utterances(self, line: Line) -> Iterator[Utterance]:
+        """Of its session files: a tree of entries, one per line, written once the model has first answered."""
+        message = inner(line, "message")
+        content = message.get("content")
+        match line.get("type"), message.get("role"):
+            case "custom_message", _:
+                yield self.utterance(line, Voice.INJECTION, joined_text(line.get("content")))
+            case "compaction" | "branch_summary", _:
+                yield self.utterance(line, Voice.SUMMARY, text(line, "summary"))
+            case "message", "user":
+                yield from self.prompt_utterances(line, joined_text(content))
+            case "message", "assistant":
+                for block in blocks(content):
+                    if block.get("type") == "text":
+                        yield self.utterance(line, Voice.REPLY, text(block, "text"))
+                    elif block.get("type") == "toolCall":
+                        yield self.call_utterance(line, block, "id", "arguments")
+            case "message", "toolResult" if text(message, "toolName") != _RECALL_TOOL:
+                failed = message.get("isError") is True
+                yield self.result_utterance(line, text(message, "toolCallId"), joined_text(content), failed)
+            case "message", "toolResult" | "custom":  # memory is not to be learnt from memory
+                yield self.utterance(line, Voice.INJECTION, joined_text(content))
+            case _:
+                pass
+
+    def folder(self, places: Places) -> Path:
+        named = places.environ.get(self.FOLDER_VARIABLE, "")
+        return places.user_home / named[2:] if named == "~" or named.startswith("~/") else super().folder(places)
+
+    def plugin(self, level: Level, places: Places, home: Path) -> tuple[Path, str]:
+        within = self.folder(places) if level is Level.USER else project_of(places) / ".pi"
+        written = Path(__file__).with_name("pi.ts").read_text(encoding="utf-8")
+        named = f"const INSTALLED_HOME = {json.dumps(str(home))};"
+        return within / "extensions" / "recollect.ts", written.replace('const INSTALLED_HOME = "";', named, 1)
+
+
+class Copilot(Agent, host="copilot"):
+    """It does not call us yet. What a person typed is its own field; what the client added to it is not read."""
+
+    def utterances(self, line: Line) -> Iterator[Utterance]:
+        data = inner(line, "data")
+        match line.get("type"):
+            case "user.message":
+                yield from self.prompt_utterances(line, text(data, "content"))
+            case "assistant.message":
+                if said := text(data, "content"):
+                    yield self.utterance(line, Voice.REPLY, said)
+                for asked in blocks(data.get("toolRequests")):
+                    yield self.call_utterance(line, asked, "toolCallId", "arguments")
+            case "tool.execution_complete":
+                output = text(inner(data, "result"), "content") or first(inner(data, "error"), "message", "code")
+                yield self.result_utterance(line, text(data, "toolCallId"), output, data.get("success") is False)
+            case _:
+                pass
+
+    def session_head(self, line: Line) -> Head:
+        data = inner(line, "data") if line.get("type") == "session.start" else {}
+        return text(inner(data, "context"), "cwd"), text(data, "sessionId"), text(line, "timestamp"), ""
