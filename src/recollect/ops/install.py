@@ -128,28 +128,20 @@ def _require(outcome: Outcome) -> None:
     raise BadInput(f"{reason}. It was left as it is.", hint=hint)
 
 
-# What was done, in words
-
-_CALLS = {
-    Change.ADDED: "now calls Recollect", Change.RENEWED: "now calls Recollect", Change.SAME: "already calls Recollect",
-    Change.REMOVED: "no longer calls Recollect", Change.ABSENT: "does not call Recollect",
+_ABLE = {HOOKS: "call Recollect", PLUGIN: "call Recollect", SERVER: "use Recollect's tools"}
+_CAN = {
+    Change.ADDED: "can now", Change.RENEWED: "can now", Change.SAME: "can already", Change.REMOVED: "can no longer",
+    Change.ABSENT: "cannot",
 }  # fmt: skip
-_TOOLS = {
-    Change.ADDED: "can now use Recollect's tools", Change.RENEWED: "can now use Recollect's tools",
-    Change.SAME: "can already use Recollect's tools", Change.REMOVED: "can no longer use Recollect's tools",
-    Change.ABSENT: "cannot use Recollect's tools",
-}  # fmt: skip
-_VERBS = {HOOKS: _CALLS, PLUGIN: _CALLS, SERVER: _TOOLS}
 
 
 def _summary(work: Work, more: Iterable[str]) -> Summary:
     lines, notes = [], []
     for piece, change, reason, _ in work.outcomes:
-        if piece.kind in _VERBS:
-            done = f": {reason}. It was left as it is."
-            if change is not Change.LEFT:
-                done = f" {_VERBS[piece.kind][change]} ({piece.path})."
-            lines.append(agent_of(piece.host).TITLE + done)
+        if piece.kind in _ABLE:
+            done = f" {_CAN.get(change)} {_ABLE[piece.kind]} ({piece.path})."
+            left = f": {reason}. It was left as it is."
+            lines.append(agent_of(piece.host).TITLE + (left if change is Change.LEFT else done))
         elif change is Change.LEFT:
             notes.append(f"Left alone: {reason}.")
         elif piece.kind == COMMAND and change is Change.ADDED:

@@ -54,10 +54,8 @@ def recall_agent(
     if not text:
         raise BadInput("There is nothing to look for: the prompt is empty.", hint="echo WORDS | recollect recall-agent")
     if not language_model.is_on(app, Use.RECALL_BROAD):
-        raise BadInput(
-            "No language model chooses memories here.",
-            hint="Set MEMORY_LLM and MEMORY_RECALL_SCHEME=double in agent.conf; see docs/LLM.md.",
-        )
+        hint = "Set MEMORY_LLM and MEMORY_RECALL_SCHEME=double in agent.conf; see docs/LLM.md."
+        raise BadInput("No language model chooses memories here.", hint=hint)
     among = _load_candidates(app, text, frozenset())
     choice = choose_among(app, text, among, time.monotonic() + app.settings.count("MEMORY_RECALL_SECONDS"))
     if choice is None:
@@ -146,8 +144,7 @@ def _model_seconds(until_s: float) -> float:
 def choose_instead(app: App, text: str, ordinary: Found | None, seen: Set[str], until_s: float) -> Found | None:
     """The chosen memories that are still there, and which pass dropped what. None: ordinary recall is shown."""
     began_s, now, rules = time.monotonic(), app.clock.now(), app.age_rules
-    among = _load_candidates(app, text, seen)
-    choice = choose_among(app, text, among, until_s)
+    choice = choose_among(app, text, _load_candidates(app, text, seen), until_s)
     if choice is None:
         return None
     known = {one.hit.memory.id: one for one in ordinary.found} if ordinary else {}
@@ -167,8 +164,6 @@ def choose_instead(app: App, text: str, ordinary: Found | None, seen: Set[str], 
             hit = replace(hit, memory=aged, score=1.0, components=parts)
             kept.append(Recollection(scope, hit, strength(memory, now=now, rules=rules)))
     drops += [Drop(id, "dropped by pass 2") for id in choice.first if id not in choice.chosen]
-    offered = {candidate.id for candidate in among}
-    reasons = {id: "not chosen by pass 1" if id in offered else "not offered to the model" for id in known}
-    drops += [Drop(id, reason) for id, reason in reasons.items() if id not in choice.first]
+    drops += [Drop(id, "not chosen by pass 1") for id in known if id not in choice.first]
     ms = (time.monotonic() - began_s) * 1_000
     return Found(app.mint.draw("recall"), text, now, tuple(kept), tuple(drops), choice.how, ms)
