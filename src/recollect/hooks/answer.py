@@ -75,16 +75,9 @@ class Hooks:
         self._guard = threading.Lock()
 
     def answer(
-        self,
-        host: str,
-        event_name: str,
-        body: bytes,
-        environ: Mapping[str, str],
-        cwd: str,
-        until_s: float,
-        hold: Callable[[float], float] = lambda _seconds: 0.0,
-        transcript_bytes: int = 0,
-    ) -> Answer:
+        self, host: str, event_name: str, body: bytes, environ: Mapping[str, str], cwd: str, until_s: float,
+        hold: Callable[[float], float] = lambda _seconds: 0.0, transcript_bytes: int = 0,
+    ) -> Answer:  # fmt: skip
         """`until_s`, by the monotonic clock: when the answer has to be there. `hold` asks for this many seconds more
         and returns until when they are granted, 0 where they are not. `transcript_bytes`: before the event."""
         if environ.get("BLOCK_HOOK_AGENTS", "0") not in ("", "0"):

@@ -62,8 +62,7 @@ class HookRequest:
     tasks: SubagentTasks
     folder: Path  # where the answers of virtual files go
     transcript_bytes: int = 0  # how long the transcript was before the event
-    unwritten: list[str] = field(default_factory=list)
-    """Why something could not be written so far. Then the hook keeps its pointer."""
+    unwritten: list[str] = field(default_factory=list)  # why something was not: then the hook keeps its pointer
 
     @property
     def left_s(self) -> float:
@@ -128,11 +127,9 @@ class HookReply:
     listed: Found | None = None  # what was loaded without a search
     record_shown: Callable[[App], None] | None = None  # what counts as shown, once the reply was printed
     waiting: Sequence[str] = ()  # notices that waited for this reply, which shows them
-    after: Callable[[HookRequest, bool], None] | None = None
-    """What nobody waits for: called with the same event, a fresh App, and whether the reply was printed."""
+    after: Callable[[HookRequest, bool], None] | None = None  # what nobody waits for; told whether it was printed
+    # A better reply that takes this many seconds, for a hook that can wait, made with an App that no other waits for.
     slower: tuple[float, Callable[[HookRequest], HookReply]] | None = None
-    """A better reply that takes this many seconds, for a hook that can wait. Made with an App of its own, so that no
-    other hook waits for it."""
 
     @property
     def recalls(self) -> list[Found]:
@@ -178,16 +175,9 @@ class HookReply:
 
 
 def inject(
-    request: HookRequest,
-    injection: Injection,
-    key: LedgerKey,
-    outcome: PromptSearch = NOT_SEARCHED,
-    listed: Found | None = None,
-    *,
-    notice: Sequence[str | None] | None = None,
-    way: Way = Way.TOLD,
-    call: str = "",
-) -> HookReply:
+    request: HookRequest, injection: Injection, key: LedgerKey, outcome: PromptSearch = NOT_SEARCHED,
+    listed: Found | None = None, *, notice: Sequence[str | None] | None = None, way: Way = Way.TOLD, call: str = "",
+) -> HookReply:  # fmt: skip
     """Puts a text before the agent. `notice`: lines for the person, after those that waited; None: it shows none."""
     waiting, told = list[str](), ""
     if notice is not None and notices.are_shown(request.app, request.event.host):

@@ -59,8 +59,7 @@ class Op(NamedTuple):
     example: str
     cli_only: str = ""  # why no other door offers it
     everyday: bool = False  # listed by `recollect --help`
-    aliases: tuple[str, ...] = ()
-    """Older names that still work and are listed nowhere; options that a name implies follow it."""
+    aliases: tuple[str, ...] = ()  # older names, listed nowhere, with the options that they imply
     erases: tuple[str, ...] = ()  # the parameters that make it impossible to undo: a person is asked first
 
     @property
