@@ -9,7 +9,7 @@ from recollect.app.core import App
 from recollect.base.errors import BadInput
 from recollect.model.memory import Lane, Rule, RuleType, Status
 from recollect.model.result import Scope
-from recollect.ops import capture, health, rules
+from recollect.ops import health, rules
 from recollect.render import inject
 from tests.naughty import NAUGHTY
 from tests.ops.ask import kept, states
@@ -39,15 +39,15 @@ def hear(app: App, text: str, session: str = "s", days_ago: float | None = None)
 
 
 def test_what_a_person_says_becomes_a_rule_in_their_lane_or_everywhere(app: App):
-    capture.capture(app, "no, we use pnpm here, not npm")
+    rules.capture(app, "no, we use pnpm here, not npm")
     (rule,) = kept_rules(app)
     assert (rule.body, rule.rule_type, rule.lane) == ("Use pnpm, not npm.", RuleType.CORRECTION, Lane.USER)
-    capture.capture(app, "in all my projects i want type hints on every public function")
+    rules.capture(app, "in all my projects i want type hints on every public function")
     assert {card.scope for card in rules.listing(app).cards} == {Scope.PROJECT, Scope.USER}
 
 
 def test_what_is_unsure_waits_and_is_in_force_once_accepted(app: App):
-    capture.capture(app, UNSURE)
+    rules.capture(app, UNSURE)
     assert in_force(app) == []
     (id,) = waiting(app)
     rules.accept(app, id)
@@ -56,8 +56,8 @@ def test_what_is_unsure_waits_and_is_in_force_once_accepted(app: App):
 
 
 def test_a_waiting_rule_can_be_reworded_or_rejected(app: App):
-    capture.capture(app, UNSURE)
-    capture.capture(app, "hier Dayjs statt Moment")
+    rules.capture(app, UNSURE)
+    rules.capture(app, "hier Dayjs statt Moment")
     second, first = waiting(app)
     rules.edit(app, first, "Use tabs, not spaces")
     rules.reject(app, second)
@@ -68,8 +68,8 @@ def test_a_waiting_rule_can_be_reworded_or_rejected(app: App):
 
 
 def test_the_same_said_again_is_counted(app: App):
-    capture.capture(app, "we use tabs here")
-    capture.capture(app, "btw, we use tabs")
+    rules.capture(app, "we use tabs here")
+    rules.capture(app, "btw, we use tabs")
     (rule,) = kept_rules(app)
     assert rule.seen == 2
 
@@ -79,13 +79,13 @@ def test_nothing_of_what_we_injected_is_captured_again(app: App):
                 reinforced_at=NOW, last_active_at=NOW)  # fmt: skip
     ours = inject.session_start([rule], nonce="0123abcd", now=NOW).text
     before = states(app)
-    capture.capture(app, f"{ours}\nwhat does this mean?")
+    rules.capture(app, f"{ours}\nwhat does this mean?")
     assert states(app) == before
 
 
 def test_a_secret_in_a_rule_is_not_kept(app: App):
     secret = "ghp_" + "x7Kq9LmP2vRtY4wZ8nBc1dFg3hJs5aQe6uTi"
-    capture.capture(app, f"in this project we deploy with the token {secret}")
+    rules.capture(app, f"in this project we deploy with the token {secret}")
     assert in_force(app)
     assert secret not in "".join(in_force(app))
 
@@ -95,7 +95,7 @@ def test_lines_are_answered_one_each_and_exactly_so(open_app: Opens):
     said = "ok fix it. And we always use Decimal for money here, never float. don't touch auth.py in this PR"
     lines = [json.dumps({"id": 1, "prompt": said}), "garbage", "[1]", '{"id": "x"}', '{"id": 2, "prompt": 3}',
              '{"id": NaN, "prompt": ""}', "[" * 100_000, '{"id": 3, "prompt": "\\ud800 hi"}']  # fmt: skip
-    told = capture.capture(app, "\n".join(lines), jsonl=True)
+    told = rules.capture(app, "\n".join(lines), jsonl=True)
     rows = [json.loads(line) for line in told.summary.split("\n")]
     assert len(rows) == len(lines)
     assert all(list(row) == ["id", "kind", "scope", "rule", "action", "reason", "rules"] for row in rows)
@@ -110,12 +110,12 @@ def test_lines_are_answered_one_each_and_exactly_so(open_app: Opens):
 
 def test_any_text_is_answered(open_app: Opens):
     app = open_app(dry_run=True)
-    assert all(capture.capture(app, text, explain=True).summary for text in NAUGHTY)
+    assert all(rules.capture(app, text, explain=True).summary for text in NAUGHTY)
 
 
 def test_explain_says_in_sentences_what_happens_to_each_one_and_stores_nothing(app: App):
     text = "fix the bug. we use tabs here. should we use jest?"
-    told = capture.capture(app, text, explain=True).summary.split("\n")
+    told = rules.capture(app, text, explain=True).summary.split("\n")
     assert told[0] == "Would be in force: Use tabs. (preference, for this project)"
     assert told[1] == '"fix the bug." is not a rule: nothing in it is meant to last.'
     assert told[2].startswith('"we use tabs here." is a rule: it reads like one (what we do; ')
@@ -125,7 +125,7 @@ def test_explain_says_in_sentences_what_happens_to_each_one_and_stores_nothing(a
 
 def test_status_tells_what_was_dropped_and_why(app: App):
     hear(app, "should we use tabs?")
-    capture.capture(app, "should we use spaces?")
+    rules.capture(app, "should we use spaces?")
     hear(app, "we use tabs here")
     assert health.status(app).captured == {"dropped: a question": 2, "stored": 1}
 
@@ -161,7 +161,7 @@ def test_what_was_rejected_after_it_was_said_stays_rejected(app: App):
     rules.reject(app, id)
     hear(app, UNSURE, days_ago=1)
     assert waiting(app) == []
-    capture.capture(app, UNSURE)
+    rules.capture(app, UNSURE)
     assert len(waiting(app)) == 1
 
 
@@ -199,18 +199,18 @@ def test_what_waits_comes_into_force_when_another_session_asks_for_it_again(app:
     ],
 )
 def test_the_opposite_takes_the_place_of_what_stood_and_the_chain_is_kept(app: App, old: str, new: str):
-    capture.capture(app, old)
+    rules.capture(app, old)
     (before,) = kept_rules(app)
-    capture.capture(app, new)
+    rules.capture(app, new)
     (after,) = kept_rules(app)
     gone = kept(app, before.id)
     assert (gone.status, gone.superseded_by) == (Status.SUPERSEDED, after.id)
 
 
 def test_an_unsure_opposite_waits_and_says_what_it_would_replace(app: App):
-    capture.capture(app, "from now on push after every commit")
+    rules.capture(app, "from now on push after every commit")
     (old,) = kept_rules(app)
-    capture.capture(app, "do not push until i say so")
+    rules.capture(app, "do not push until i say so")
     assert len(in_force(app)) == 1
     (card,) = rules.list_inbox(app).cards
     assert card.replaces == (old.id,)

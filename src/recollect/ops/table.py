@@ -159,7 +159,7 @@ OPS: tuple[Op, ...] = (
        "merge cdd740 0a31f2"),
     Op("split", "memories:split", _WRITE, _MEMORIES, "Move a thread's messages on some topics to a new thread.",
        "split cdd740 --topics database"),
-    Op("capture", "capture:capture", _WRITE, _MEMORIES, "Keep the rules in a text; --explain says what was heard.",
+    Op("capture", "rules:capture", _WRITE, _MEMORIES, "Keep the rules in a text; --explain says what was heard.",
        'capture "no, we use pnpm here, not npm" --explain'),
     Op("log", "memories:log", _READ, _MEMORIES, "List changes, newest first.", "log --limit 5"),
     Op("note save", "notes:save", _WRITE, _NOTES, "Write a note: a Markdown file in your folder, or the project's.",
