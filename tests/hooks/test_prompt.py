@@ -12,7 +12,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from recollect.app import question_vector, session_ledger
+from recollect.app import question_vector
 from recollect.app.core import App
 from recollect.app.question_vector import fill_vectors
 from recollect.app.session_ledger import find_session
@@ -230,7 +230,7 @@ def test_a_session_is_not_told_of_its_own_turns_until_it_has_lost_them(app: App,
     talk.start()
     store = app.writer(Scope.PROJECT)
     for turn in store.messages(thread):
-        session_ledger.record_own_turn(store, "s-1", turn_mark(thread, turn.id), now=NOW)
+        store.put(ShownMemory(turn_mark(thread, turn.id), Way.OWN, NOW, session="s-1"))
     assert talk.say(asked).raw == b""
     assert thread in another("s-2").say(asked).context
     talk.start("compact")

@@ -80,10 +80,8 @@ def search(app: App, query: Query, only: Scope | None = None, *, timed: TimedQue
         found.append(Recollection(scope, replace(hit, stale=stale) if stale else hit, hit.part("strength")))
     # A prompt is not repeated in its answer: the note of the recall redacts it later, and the answer need not wait.
     question = query.text[:_CLEANED_CHARS] if query.unasked else redact_question(app, query.text)
-    return Found(
-        app.mint.draw("recall"), question, now, tuple(found), selected.drops, how, answer.ms,
-        left_out=selected.left_out,
-    )  # fmt: skip
+    id, drops, left_out = app.mint.draw("recall"), selected.drops, selected.left_out
+    return Found(id, question, now, tuple(found), drops, how, answer.ms, left_out=left_out)
 
 
 def redact_question(app: App, question: str) -> str:
@@ -115,9 +113,6 @@ def rules_in_force(app: App) -> dict[str, tuple[Scope, Rule]]:
     return {rule.id: (scope, rule) for scope, rule in sorted(found, key=order, reverse=True)}
 
 
-# The engine
-
-
 class Answer(NamedTuple):
     selected: selection.Selection
     without_vectors: int
@@ -141,9 +136,7 @@ def search_stores(
     return Answer(selected, engine.without_vectors, (time.thread_time() - began) * 1_000)
 
 
-class _Engine:
-    """The units that may answer, how well each matches, and what is needed to judge them."""
-
+class _Engine:  # the units that may answer, how well each matches, and what is needed to judge them
     def __init__(
         self, stores: Sequence[Store], query: Query, evidence: Sequence[WordEvidence], now: Moment, rules: AgeRules,
         vector: Vector, focus: Sequence[Focus], *, depth: int,

@@ -60,9 +60,7 @@ def file_of(app: App, scope: Scope, memory: Memory) -> Path | None:
     return path if path.is_file() else None
 
 
-class NoteFile(NamedTuple):
-    """A file that was read."""
-
+class NoteFile(NamedTuple):  # a file that was read
     path: str
     stamp: Stamp
     hash: str
@@ -89,9 +87,7 @@ def read_text(app: App, vault: Vault, path: str) -> str | Refusal:
     return text
 
 
-class KnownFile(NamedTuple):
-    """A file as it was when its note was last read from it."""
-
+class KnownFile(NamedTuple):  # a file as it was when its note was last read from it
     id: str
     stamp: Stamp
     hash: str

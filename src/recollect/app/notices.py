@@ -9,29 +9,24 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from recollect import agents
 from recollect.agents import Ability
 from recollect.app import session_ledger
+from recollect.app.core import App
 from recollect.app.states import NOTICES, SESSIONS
+from recollect.model.session import Event
 from recollect.render.inject import plain
-
-if TYPE_CHECKING:
-    from recollect.app.core import App
-    from recollect.base.log import Log
-    from recollect.model.session import Event
 
 SETTING = "MEMORY_NOTICES"
 _MAX_NAMED = 3
 _RULE_CHARS = 60
 _TITLE_CHARS = 50
-_TOASTS = "MEMORY_TOASTS"
 NAME = "Recollect"
 MAX_TOAST_CHARS = 200
 TOAST_TIMEOUT_S = 5.0
@@ -90,22 +85,21 @@ def clear(app: App, shown: Sequence[str]) -> None:
 
 def toast(app: App, text: str) -> None:
     """Shows a line, cleaned and cut to its maximum length. Returns at once; too many waiting lines are dropped."""
-    line = plain(text, MAX_TOAST_CHARS) if app.settings.switch(_TOASTS) else ""
+    line = plain(text, MAX_TOAST_CHARS) if app.settings.switch("MEMORY_TOASTS") else ""
     if line:
         with suppress(queue.Full):
-            waiting_toasts().put_nowait((line, app.log))
+            waiting_toasts().put_nowait((line, app.log.line))
 
 
 def toast_session(app: App, event: Event) -> None:
     """The number of this session. A session without a message is the next to be counted."""
-    if app.settings.switch(_TOASTS):
-        count = SESSIONS.read(app.reader(app.scope))
-        toast(app, f"Session {session_ledger.load_or_new(app, event).number or count + 1}")
+    number = session_ledger.load_or_new(app, event).number or SESSIONS.read(app.reader(app.scope)) + 1
+    toast(app, f"Session {number}")
 
 
 @cache
-def waiting_toasts() -> queue.Queue[tuple[str, Log]]:
-    lines: queue.Queue[tuple[str, Log]] = queue.Queue(_MAX_WAITING)
+def waiting_toasts() -> queue.Queue[tuple[str, Callable[..., None]]]:
+    lines: queue.Queue[tuple[str, Callable[..., None]]] = queue.Queue(_MAX_WAITING)
 
     def show_all() -> None:
         paused_until_s = 0.0
@@ -114,7 +108,7 @@ def waiting_toasts() -> queue.Queue[tuple[str, Log]]:
             problem = "" if time.monotonic() < paused_until_s else _run_program(*call_for(line, sys.platform))
             if problem:
                 paused_until_s = time.monotonic() + _PAUSE_S
-                log.line("toast-not-shown", problem=problem)
+                log("toast-not-shown", problem=problem)
             lines.task_done()
 
     threading.Thread(target=show_all, name="toasts", daemon=True).start()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from recollect.app import notices, session_ledger
 from recollect.app.core import App
@@ -24,9 +24,7 @@ from recollect.model.plan import Change, Create, Link, Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Done, Scope
 from recollect.render.inject import without_ours
-
-if TYPE_CHECKING:
-    from recollect.store import Store
+from recollect.store import Store
 
 ORIGIN = "prompt"
 REFUSED_CALL_TAG = "refused:"  # before the id of the tool call that a person refused with these words
@@ -36,9 +34,7 @@ _MIN_NEARNESS = 0.4  # by the vectors that are kept, which are of title and body
 _MAX_NEAR = 12  # so many are compared again, body by body
 
 
-class KeptRule(NamedTuple):
-    """A rule that was written, and what that did."""
-
+class KeptRule(NamedTuple):  # a rule that was written, and what that did
     found: FoundRule
     done: Done
 

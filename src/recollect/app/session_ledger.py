@@ -60,13 +60,6 @@ def texts_shown(app: App, session: str) -> list[str]:
     return texts
 
 
-def record_own_turn(store: Store, session_id: str, mark: str, *, now: Moment) -> None:
-    """A turn that was just recorded: its session has it in its context until compaction or clear."""
-    session = find_session(store, session_id)
-    if session is not None:
-        store.put(ShownMemory(mark, Way.OWN, now, session=session_id, epoch=session.epoch))
-
-
 def record_message(app: App, session_id: str, host: str, at: Moment) -> None:
     """A session is counted at its first message. The user's store, which every project uses, counts for itself."""
     for scope in dict.fromkeys((app.scope, Scope.USER)):

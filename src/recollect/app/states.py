@@ -110,18 +110,14 @@ class ReadTranscript:
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadMark:
-    """What is known of a session between two looks at its transcript."""
-
+class ThreadMark:  # what is known of a session between two looks at its transcript
     waiting: str = ""  # the first act that was not recorded yet
     turn: str = ""  # the message of the turn that was written last
     threads: tuple[str, ...] = ()  # the latest first
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """Where the words are that a language model is to be asked about; never the words themselves."""
-
+class Question:  # where the words are that a language model is to be asked about; never the words themselves
     use: Use
     host: str
     session: str
@@ -141,9 +137,7 @@ class Questions:
 
 
 @dataclass(frozen=True, slots=True)
-class JobRecord:
-    """What a store knows of a job that is due by the count of sessions."""
-
+class JobRecord:  # what a store knows of a job that is due by the count of sessions
     last: int | None = None  # the session of the last run, or of the baseline
     at: int = 0  # when that was (microseconds)
     tries: int = 0  # since then

@@ -130,9 +130,7 @@ class Runner:
             return False
 
 
-class Task:
-    """A job on its way: in which project it is, and when it was last done in each."""
-
+class Task:  # a job on its way: in which project it is, and when it was last done in each
     def __init__(self, job: Job, projects: Projects) -> None:
         self.job = job
         self.due_s = 0.0
@@ -195,9 +193,7 @@ class Task:
 # the store, which the system releases when its process ends, keeps two from running one job at a time.
 
 
-class Run(NamedTuple):
-    """One run of a job, in one store."""
-
+class Run(NamedTuple):  # one run of a job, in one store
     scope: Scope
     session: int
     since: Moment | None  # when it last ran, or the baseline; None: never

@@ -24,7 +24,7 @@ from recollect.capture.prompt_text import Action
 from recollect.jobs.transcript_reader import Piece, Reading, is_undone, read_back, read_piece
 from recollect.jobs.transcripts import ABANDONED_S, changed_at, cursor_key, run_turn_jobs
 from recollect.lifecycle.strength import fades
-from recollect.model.plan import Change, Create, Plan, Update
+from recollect.model.plan import Create, Plan, Update
 from recollect.model.result import Scope
 from recollect.model.session import ReadAct, SessionPart, Speaker
 from recollect.store import ChangeHeader, Store
@@ -51,10 +51,7 @@ class PastApp(App):
         self.wall_clock = app.clock
         # Two stores, two changes: an undo is of one store.
         self.changes = {scope: app.mint.draw("change") for scope in Scope}
-        self._summary = summary
-        self._scope = Scope.PROJECT
-        self._embedder = app._embedder
-        self.turn_vectors = {}
+        self._summary, self._scope, self._embedder, self.turn_vectors = summary, Scope.PROJECT, app._embedder, {}
         self._paths: dict[Scope, Path | None] = {}
 
     def set_time(self, at: Moment) -> None:
@@ -74,41 +71,26 @@ class PastApp(App):
 
     def _anchored(self, scope: Scope, plan: Plan) -> Plan:
         """The last step of making a plan: also tells when memories begin to fade, and of which store the change is."""
-        self._scope = scope
-        plan = Plan(tuple(_fading_from(change, self.wall_clock.now()) for change in plan.changes))
-        if scope is not Scope.PROJECT:
-            return plan
-        found = super()._anchored(scope, plan)
-        root = self.require_project().root
-        both = zip(plan.changes, found.changes, strict=True)
-        return Plan(tuple(_with_past_anchors(was, change, root) for was, change in both))
-
-
-def _fading_from(change: Change, at: Moment) -> Change:
-    match change:
-        case Create(memory) if fades(memory):
-            return replace(change, memory=replace(memory, reinforced_at=at))
-        case Update(_, _, after) if "reinforced_at" in after:
-            return replace(change, after={**after, "reinforced_at": at.iso()})
-    return change
-
-
-def _with_past_anchors(was: Change, change: Change, root: Path) -> Change:
-    """A file that was written since is no longer what the memory spoke of, and nobody knows what it was then."""
-    if not isinstance(change, Create) or not change.memory.anchors:
-        return was
-    created = change.memory.created_at.micros
-    anchors = tuple(
-        one if changed_at(root / one.path, created + 1) <= created else replace(one, hash="")
-        for one in change.memory.anchors
-    )
-    return Create(replace(change.memory, anchors=anchors), change.messages)
+        self._scope, now, changes = scope, self.wall_clock.now(), list(plan.changes)
+        for place, change in enumerate(changes):
+            if isinstance(change, Create) and fades(change.memory):
+                changes[place] = replace(change, memory=replace(change.memory, reinforced_at=now))
+            elif isinstance(change, Update) and "reinforced_at" in change.after:
+                changes[place] = replace(change, after={**change.after, "reinforced_at": now.iso()})
+        for place, change in enumerate(super()._anchored(scope, Plan(tuple(changes))).changes):
+            if scope is Scope.PROJECT and isinstance(change, Create):
+                # A file that was written since is no longer what the memory spoke of; nobody knows what it was then.
+                created, root = change.memory.created_at.micros, self.require_project().root
+                anchors = (
+                    one if changed_at(root / one.path, created + 1) <= created else replace(one, hash="")
+                    for one in change.memory.anchors
+                )
+                changes[place] = replace(change, memory=replace(change.memory, anchors=tuple(anchors)))
+        return Plan(tuple(changes))
 
 
 @dataclass(slots=True)
-class ImportReport:
-    """What an import read, and what became of it."""
-
+class ImportReport:  # what an import read, and what became of it
     sessions: set[str] = field(default_factory=set)
     bytes: int = 0
     acts: Counter[str] = field(default_factory=Counter)  # by who spoke

@@ -36,9 +36,7 @@ _SPEAKERS |= dict.fromkeys((Voice.PLAN, Voice.REPLY), Speaker.AGENT)
 
 
 @dataclass(slots=True)
-class Reading:
-    """What is remembered of one transcript between two looks at it; in memory alone."""
-
+class Reading:  # what is remembered of one transcript between two looks at it; in memory alone
     cursor: Cursor = field(default_factory=Cursor)
     acts: deque[Act] = field(default_factory=lambda: deque(maxlen=_ACTS_HELD))
     calls: OrderedDict[str, ToolCall] = field(default_factory=OrderedDict)  # those that have no result yet

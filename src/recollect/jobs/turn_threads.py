@@ -21,7 +21,7 @@ from recollect.model.memory import Bridge, Kind, Status, Thread
 from recollect.model.passage import read_record
 from recollect.model.plan import Change, Create, Link, Plan, Say, Unsay, Update
 from recollect.model.query import REACHED, Query
-from recollect.model.session import SessionPart, Speaker, turn_mark
+from recollect.model.session import SessionPart, ShownMemory, Speaker, Way, turn_mark
 from recollect.recall import matching
 from recollect.store import Store
 
@@ -35,9 +35,7 @@ LATEST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedTurn:
-    """A turn with its record; what is left is to find its thread."""
-
+class PreparedTurn:  # a turn with its record; what is left is to find its thread
     turn: Turn
     entry: Entry
     is_echo: bool  # all that the agent said are words that it was told from memory
@@ -121,8 +119,12 @@ def _place(app: App, part: SessionPart, prepared: PreparedTurn, left_out: frozen
     """The thread that it went to, if any. Inside the one transaction of this look."""
     store = app.writer(app.scope)
     mark = _mark(store, part.session)
-    prepared = _continued(store, prepared, mark)
     entry = prepared.entry
+    if not prepared.turn.is_whole and prepared.turn.new_from and mark.turn:
+        # It is longer than what is held of a transcript: its beginning is known by its record alone.
+        before = next(iter(store.messages(ids=[mark.turn])), None)
+        if before is not None and (old := read_record(before.content)) is not None:
+            entry = replace(entry, id=before.id, at=before.at, record=join_records(old, entry.record))
     begun = next((one.thread_id for one in store.messages(ids=[entry.id])), "")
     thread = store.get(begun) if begun else None
     candidates: list[Candidate] = []
@@ -131,7 +133,7 @@ def _place(app: App, part: SessionPart, prepared: PreparedTurn, left_out: frozen
     if prepared.is_echo and not is_taken:
         decision = Leave("an echo")
     elif not is_taken:
-        candidates = _candidates(app, store, prepared, mark)
+        candidates = _candidates(app, store, replace(prepared, entry=entry), mark)
         if isinstance(thread, Thread) and _goes_on(thread):
             decision = Continue(thread, same_turn=True)  # the rest of a turn goes where its beginning went
         elif not begun:
@@ -142,20 +144,10 @@ def _place(app: App, part: SessionPart, prepared: PreparedTurn, left_out: frozen
     id = _write(app, part, entry, decision, candidates)
     threads = (id, *(other for other in mark.threads if other != id))[:OF_SESSION]
     _write_mark(store, part.session, replace(mark, turn=entry.id, threads=threads))
-    session_ledger.record_own_turn(store, part.session, turn_mark(id, entry.id), now=app.clock.now())
+    if session := session_ledger.find_session(store, part.session):  # which has the turn in its context
+        own = ShownMemory(turn_mark(id, entry.id), Way.OWN, app.clock.now(), session=session.id, epoch=session.epoch)
+        store.put(own)
     return id
-
-
-def _continued(store: Store, prepared: PreparedTurn, mark: ThreadMark) -> PreparedTurn:
-    """A turn that is longer than what is held of a transcript: its beginning is known by its record alone."""
-    if prepared.turn.is_whole or not prepared.turn.new_from or not mark.turn:
-        return prepared
-    before = next(iter(store.messages(ids=[mark.turn])), None)
-    old = read_record(before.content) if before else None
-    if before is None or old is None:
-        return prepared
-    joined = join_records(old, prepared.entry.record)
-    return replace(prepared, entry=replace(prepared.entry, id=before.id, at=before.at, record=joined))
 
 
 def _candidates(app: App, store: Store, prepared: PreparedTurn, mark: ThreadMark) -> list[Candidate]:

@@ -39,9 +39,7 @@ WRITE_BATCH = 20  # files to write at a time: each is synced to the disk, some 2
 
 
 @dataclass(slots=True)
-class Report:
-    """What a look at a vault found."""
-
+class Report:  # what a look at a vault found
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("new", "changed", "renamed", "gone"), 0))
     waiting: int = 0  # files that were left for later
     refused: list[Refusal] = field(default_factory=list)
