@@ -241,9 +241,6 @@ def _addon_checks(one: Addon, *, is_alone: bool) -> Iterator[Check]:
         yield Check("plugin runs", Mark.BAD if problem else Mark.GOOD, problem or "its hook and its server answer")
 
 
-# What runs
-
-
 def _run_hooks(calling: Sequence[Piece]) -> Iterator[Check]:
     """One per agent: all of its hooks run the same script."""
     for piece in calling:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -55,9 +54,6 @@ SKILLS = Copies("skills", "Skills", "MEMORY_SKILLS")
 KINDS = {one.kind: one for one in (RULES_SYNC, SKILLS)}
 
 
-# Which rules
-
-
 def is_trusted(rule: Rule) -> bool:
     """Words from tools, files or pages are normally shown with their source. Here they stand without it, so they need
     a person's approval, or two sessions that confirm them."""
@@ -84,9 +80,6 @@ def _skill_rules(app: App) -> dict[RuleType, list[tuple[str, str]]]:
         if words := one_line(plain(rule.body, _MAX_SKILL_RULE_CHARS)):
             found[rule.rule_type].setdefault(words.casefold(), (rule.id, words))
     return {kind: list(ours.values())[:_MAX_PER_SKILL] for kind, ours in found.items() if ours}
-
-
-# Which files
 
 
 def receipt_for(app: App, copies: Copies) -> Receipt:
@@ -124,10 +117,7 @@ def _present_files(receipt: Receipt) -> list[Path]:
     if receipt.kind == SKILLS.kind:
         places = (folder / f"auto-{title.lower()}" for title in _TOPICS.values())
         return [place / name for place in places if place.is_dir() for name in (keeper.SKILL_FILE, _MANIFEST)]
-    try:
-        return sorted(folder / name for name in os.listdir(folder) if keeper.is_rule_file_name(name))
-    except OSError:
-        return []
+    return sorted(path for path in folder.glob("*.md") if keeper.is_rule_file_name(path.name))
 
 
 def _is_entry(line: str) -> bool:
@@ -143,18 +133,12 @@ def _read(path: Path) -> str:
         return ""
 
 
-# Writing and taking away
-
-
 def update(app: App, receipt: Receipt, *, is_on: bool, off: bool = False) -> Summary:
     """Writes what should be in a folder, or takes it all away. `off`: a person wants nothing more written there."""
     keeper, is_memory, folder = default_agent(), receipt.kind == RULES_SYNC.kind, Path(receipt.path)
     base = memory_base(app, receipt) if is_memory else Path(receipt.root)
     if is_on and is_memory and not base.is_dir():
-        raise BadInput(
-            f"{keeper.TITLE} has not been used in this project: {base} does not exist.",
-            hint="Start it once, then retry.",
-        )
+        raise BadInput(f"{keeper.TITLE} has not been used here: {base} does not exist.", hint="Start it once.")
     if (is_on or off) and not app.dry_run:
         app.home.prepare()
     listed = list[str]()

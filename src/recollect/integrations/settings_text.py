@@ -138,13 +138,11 @@ def _parse(text: str, tree: Tree) -> dict[str, Any]:
                 raise NotPlain(f"{name!r} is written twice", _line(text, text.rfind(json.dumps(name))))
         return dict(pairs)
 
-    def refuse_constant(name: str) -> NoReturn:
+    def refuse(name: str) -> NoReturn:
         raise NotPlain(f"not plain JSON ({name})")
 
     try:
-        settings = json.loads(
-            text, object_pairs_hook=members, parse_constant=refuse_constant, parse_int=_int, parse_float=str
-        )
+        settings = json.loads(text, object_pairs_hook=members, parse_constant=refuse, parse_int=_int, parse_float=str)
     except json.JSONDecodeError as error:
         raise NotPlain(f"not plain JSON ({error.msg})", error.lineno) from None
     except RecursionError:
