@@ -118,9 +118,6 @@ def _shortened(text: str) -> str:
     return "\n".join(line[:_LINE_CHARS].strip() for line in _ERRORS.ansi.sub("", text).splitlines())
 
 
-# Calls
-
-
 def is_noise(act: Act) -> bool:
     """A failure that teaches nothing, and counts as no outcome."""
     if act.use is None or act.use.action is not ToolAction.RUN:
@@ -139,7 +136,7 @@ def has_failed(act: Act) -> bool:
     is_check = _is_check(command)
     if is_check and _prints_failure(act.text):
         return True
-    if not is_result_hidden(act.use.what):
+    if not _is_result_hidden(act.use.what):
         return False
     is_linter = _PATTERNS.lints.search(f"{command.program} {command.verb} {' '.join(command.words[:2])}")
     if is_linter and error_in(act.text).kind is ErrorKind.LINT:
@@ -150,16 +147,15 @@ def has_failed(act: Act) -> bool:
     return not is_check and error.shape != "" and error.kind not in (ErrorKind.TESTS, ErrorKind.LINT)
 
 
-def is_result_hidden(text: str) -> bool:
-    return re.sub(r"\s*2>&1", "", undressed_end(text)) != re.sub(r"\s*2>&1", "", text.strip()) or " | " in text
+def has_worked(act: Act, line: str) -> bool:
+    """Where the exit code is hidden, it must have printed something, and no error, and nothing was discarded."""
+    if not _is_result_hidden(line):
+        return True
+    return not _PATTERNS.unseen.search(line) and bool(act.text.strip()) and not error_in(act.text).shape
 
 
-def hides_result(text: str) -> bool:
-    """Whether its result is unknown: errors are discarded, or only some lines are shown."""
-    return _PATTERNS.unseen.search(text) is not None
-
-
-# What a command does
+def _is_result_hidden(line: str) -> bool:
+    return re.sub(r"\s*2>&1", "", undressed_end(line)) != re.sub(r"\s*2>&1", "", line.strip()) or " | " in line
 
 
 def only_shows(command: Command) -> bool:
@@ -210,9 +206,6 @@ def switched_off(file: str, written: str) -> str:
     if _PATTERNS.check_settings.search(file):
         return file
     return "\n".join(line for line in written.splitlines() if _PATTERNS.switches_off.search(line))
-
-
-# How two commands are related
 
 
 def is_same(one: Command, two: Command) -> bool:

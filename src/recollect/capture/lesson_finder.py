@@ -90,8 +90,8 @@ class _History:
             self.open = [one for one in self.open if at - one.last <= REACH_CALLS]
             if commands.has_failed(act):
                 self._open_failure(act, command, at)
-            else:
-                yield from self._read_success(act, command, use.what, at)
+            elif commands.has_worked(act, use.what):
+                yield from self._read_success(command, at)
         elif use.action is ToolAction.EDIT and use.files and not act.failed:
             file = use.files[0]
             # Once is a slip of the agent; twice, and the file is not what it is taken for.
@@ -118,12 +118,7 @@ class _History:
         own = any(step.file for step in self.steps)
         self.open.append(_OpenFailure(command, error, at, at, own, rules))
 
-    def _read_success(self, act: Act, command: Command, line: str, at: int) -> Iterator[Fix]:
-        # Where the exit code is hidden, it must have printed something, and no error.
-        if commands.is_result_hidden(line) and (
-            commands.hides_result(line) or not act.text.strip() or error_in(act.text).shape
-        ):
-            return
+    def _read_success(self, command: Command, at: int) -> Iterator[Fix]:
         still: list[_OpenFailure] = []
         again = any(commands.is_same(one.command, command) for one in self.open)
         for one in self.open:
@@ -190,9 +185,6 @@ def _make_lesson(one: _OpenFailure, fix: Command, how: How) -> Iterator[Fix]:
         yield Fix(Lesson(failed, works, how, told), one.first, is_sure)
 
 
-# Where it comes from
-
-
 def is_from_stranger(learnt: Lesson, acts: Sequence[Act]) -> bool:
     """`acts`: up to the call that worked."""
     if learnt.how in (How.READ_AGAIN, How.RULE):
@@ -223,7 +215,10 @@ def confirmed_at(fix: Fix, acts: Sequence[Act]) -> int | None:
 def _was_printed(command: str, acts: Sequence[Act], *, strict: bool = False) -> bool:
     """`strict`: what was not seen whole may have held it. A step could be any command; what stands in for one that
     failed is like it."""
-    pairs = {pair for pair in _word_pairs(command) if not all(map(_is_common, pair))}
+    # Options are common, too, as long as they bring no value of their own.
+    common = _WORDS.anyones | {".", "./...", "&&"}
+    known = {word for pair in _word_pairs(command) for word in pair if word in common or _CUES.option.fullmatch(word)}
+    pairs = {pair for pair in _word_pairs(command) if not known.issuperset(pair)}
     for act in acts:
         ran = command_of(act.use.what) if act.use is not None and act.use.action is ToolAction.RUN else None
         if not pairs or (ran is not None and ran.general.endswith(command)):
@@ -243,11 +238,6 @@ def _word_pairs(text: str) -> Iterator[tuple[str, str]]:
         shown = "".join(chr(ord(char) - _TAG_CHARS) if 0 < ord(char) - _TAG_CHARS < 0x7F else char for char in text)
         text = "".join(char for char in unicodedata.normalize("NFKC", shown) if unicodedata.category(char) != "Cf")
     return pairwise(word.rstrip(".:!?").lower() for word in _CUES.token.findall(text))
-
-
-def _is_common(word: str) -> bool:
-    """Options too, as long as they bring no value of their own."""
-    return word in _WORDS.anyones or word in {".", "./...", "&&"} or _CUES.option.fullmatch(word) is not None
 
 
 def _names_fix(text: str, learnt: Lesson) -> bool:
@@ -295,9 +285,8 @@ def promotion_plan(rules: Iterable[Rule], *, now: Moment) -> Plan:
 
 def is_same_lesson(one: Lesson, two: Lesson) -> bool:
     """Errors differ from run to run, lines from session to session; what failed how, and what mended it, do not."""
-    return one.how is two.how and (
-        (one.failed, one.fix) == (two.failed, two.fix) or _lesson_key(one) == _lesson_key(two)
-    )
+    is_equal = (one.failed, one.fix) == (two.failed, two.fix)
+    return one.how is two.how and (is_equal or _lesson_key(one) == _lesson_key(two))
 
 
 def seen_again(rule: Rule, again: Lesson, session: str, *, now: Moment, is_confirmed: bool = False) -> Rule:

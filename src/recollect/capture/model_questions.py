@@ -175,8 +175,11 @@ def find_learnings(acts: Sequence[Act], *, last: int = LAST_ACTS) -> tuple[Learn
         lane = _SPEAKERS.get(act.speaker)
         if lane is None or act.plan:
             continue
-        text, seen = (act.text, masked(act.text)) if lane is Lane.USER else (_prose(act.text),) * 2
-        for piece in sentences(text, seen):
+        text = act.text
+        if lane is Lane.AGENT:  # what it says itself: without code, quotes and tables
+            lines = FENCE.sub("\n\n", text).splitlines()
+            text = "\n".join("" if line.lstrip().startswith((">", "|", "$", "    ")) else line for line in lines)
+        for piece in sentences(text, masked(text) if lane is Lane.USER else text):
             is_cut = lane is Lane.AGENT and _CUES.second_half.match(_CUES.list_marks.sub("", piece.text))
             kind = None if BLOT in piece.seen or piece.veto or is_cut else _kind(piece.text)
             if kind is not None:
@@ -208,12 +211,6 @@ def read_learnings(text: str, acts: Sequence[Act]) -> tuple[Learning, ...]:
         if lane is not None and len(words) in _MODEL_CHARS and not _CUES.hidden.search(words):
             found.setdefault(words.casefold(), Learning(words, LearningKind.NEED, lane))
     return tuple(found.values())[:MAX_LEARNINGS]
-
-
-def _prose(text: str) -> str:
-    """What the agent says itself: without code, quotes and tables."""
-    lines = FENCE.sub("\n\n", text).splitlines()
-    return "\n".join("" if line.lstrip().startswith((">", "|", "$", "    ")) else line for line in lines)
 
 
 def _kind(sentence: str) -> LearningKind | None:

@@ -74,9 +74,6 @@ def join_records(old: Record, new: Record) -> Record:
     )
 
 
-# What the person said
-
-
 def _request(act: Act) -> str:
     """In their words, without what they pasted. A plan that was handed over is named by its heading."""
     heading = terms.heading(act.text) if act.plan else terms.plan_heading(act.text)
@@ -101,9 +98,6 @@ def _decisions(acts: Sequence[Act], first: Act | None) -> str:
                 asked = list(terms.sentences(question))[-1:]
                 found.append(one_line(f"{clip(asked[0], _QUESTION_CHARS) if asked else ''} {answer}"))
     return _fill(found, DECIDED_CHARS)
-
-
-# What the agent said
 
 
 def _findings(messages: Sequence[str], *, is_question: bool) -> str:
@@ -240,9 +234,6 @@ def _fill(texts: Iterable[str], most: int) -> str:
         if text not in kept and not (kept and len(text) > room):
             kept.append(_cut(text, room))
     return " ".join(kept)
-
-
-# What a whole thread says
 
 
 def summarize_records(records: Sequence[Record]) -> str:

@@ -12,13 +12,10 @@ from typing import NamedTuple
 from recollect.capture.tables import Patterns, Words, table
 
 _REJECTS = 3  # so many words after a "not" are what is not wanted
-_ALIKE = 0.85
-_SAME_SUBJECT = 0.75
-# Of vectors. Unrelated rules of one field are up to 0.7 near to each other.
-_ONE_THING = ((0.99, 0.6), (0.66, 0.72), (0.0, 0.77))
-"""By how many of the shorter one's words stand in the other, too: from where on two rules are about one thing."""
-_MAY_CLASH = 0.6
-_SLOT_WORDS = 2
+_ALIKE, _SAME_SUBJECT, _SLOT_WORDS = 0.85, 0.75, 2
+# Of vectors; unrelated rules of one field are up to 0.7 near to each other. From where on two rules are about one thing,
+# by how many of the shorter one's words stand in the other, too.
+_ONE_THING, _MAY_CLASH = ((0.99, 0.6), (0.66, 0.72), (0.0, 0.77)), 0.6
 _PATTERNS = Patterns("rule_relations")
 _WORDS = Words("rule_relations")
 

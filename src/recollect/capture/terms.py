@@ -74,9 +74,6 @@ def word_runs(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(zip(plain, plain[1:], plain[2:], strict=False))
 
 
-# Sentences of a message
-
-
 class Line(NamedTuple):
     text: str
     is_heading: bool = False

@@ -177,9 +177,6 @@ def _subject_words(text: str) -> str:
     return " ".join(dict.fromkeys([*terms.names(text), *terms.content(text)]))
 
 
-# What the thread becomes
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:  # a turn that is to be kept
     id: str  # the id of its message

@@ -85,9 +85,6 @@ def _is_reply(act: Act) -> bool:
     return act.speaker is Speaker.AGENT and not act.plan
 
 
-# Commands
-
-
 def ran_commands(acts: Iterable[Act]) -> list[tuple[Act, str]]:
     return [(act, act.use.what) for act in acts if act.use and act.use.action is ToolAction.RUN and not act.refused]
 
@@ -159,9 +156,6 @@ def says_nothing(text: str) -> bool:
     said = text.split()
     is_command = len(said) == 1 or (len(said) == 2 and (said[1].startswith("-") or said[0] == "git"))
     return is_small_talk(text) or (is_command and only_shows(text))
-
-
-# What a turn does with the memories it was shown: it repeats them, or uses them
 
 
 def own_words(text: str, shown: Sequence[str]) -> str:

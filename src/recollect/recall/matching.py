@@ -171,11 +171,15 @@ def _match_words(rarity: Mapping[str, float], passages: list[TermValues], all_ra
 
 def fuse(words: Mapping[Ref, WordMatch], near: Mapping[Ref, Nearness], perfect: float) -> dict[Ref, Match]:
     """`perfect`: what a perfect match of the words would score."""
+
+    def lead_of(values: Iterable[float]) -> float:
+        return max([_MIN_LEAD, *values])
+
     perfect = perfect or 1.0
-    lead_near, lead_middle = _lead(n.voiced for n in near.values()), _lead(n.middle for n in near.values())
+    lead_near, lead_middle = lead_of(n.voiced for n in near.values()), lead_of(n.middle for n in near.values())
     # What a point of each kind of evidence is worth for this question.
-    best = (_BEST / _lead(m.best for m in words.values()) + _BEST_OF_ALL / perfect) / OWN
-    whole = (_WHOLE / _lead(m.whole for m in words.values()) + _WHOLE_OF_ALL / perfect) / OWN
+    best = (_BEST / lead_of(m.best for m in words.values()) + _BEST_OF_ALL / perfect) / OWN
+    whole = (_WHOLE / lead_of(m.whole for m in words.values()) + _WHOLE_OF_ALL / perfect) / OWN
     nearest = (_NEAR / lead_near + _NEAR_OF_ALL) / OWN
     middle = (_MIDDLE / lead_middle + _MIDDLE_OF_ALL) / OWN
     # Without a vector its meaning is assumed to be as near as its words are, not to be nothing.
@@ -196,10 +200,6 @@ def passage_score(cover: float, near: float) -> float:
     """How well a single passage answers: the share of the question that it has, and how near it is."""
     words, meaning = _BEST_OF_ALL + _WHOLE_OF_ALL, _NEAR_OF_ALL
     return (words * cover + meaning * max(0.0, near)) / (words + meaning)
-
-
-def _lead(values: Iterable[float]) -> float:
-    return max(_MIN_LEAD, *values, _MIN_LEAD)
 
 
 def raise_by_context(

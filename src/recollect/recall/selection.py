@@ -89,9 +89,6 @@ def focus_boost(memory: Memory, focus: Sequence[Focus]) -> float:
     return min(boost, MAX_FOCUS_BOOST)
 
 
-# Selection
-
-
 @dataclass(frozen=True, slots=True)
 class Selection:
     hits: tuple[Hit, ...]
