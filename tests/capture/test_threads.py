@@ -232,7 +232,7 @@ def test_a_literal_quote_is_an_echo_and_other_words_are_not():
     told = ["webhooks\nThe handler stores the event id and returns early on a duplicate, so the mail goes out once."]
     assert own_words(f"From memory: {told[0]}", told) == ""
     assert own_words("- thread thread_20260101_000000_0000ff [user] " + told[0].splitlines()[1], told) == ""
-    assert turns.is_quote("stores the event id and returns early on a duplicate", told)
+    assert turns.is_quote("stores the event id and returns early on a duplicate", turns.runs_of(told))
     paraphrase = "Duplicated Stripe deliveries are dropped because we remember what we have already processed before."
     assert own_words(paraphrase, told) == paraphrase
 

@@ -77,7 +77,7 @@ def keep_rules(
             app.log.line("capture", dropped="no project here")
             continue
         standing = load_rules(app.reader(found.scope), Status.ACTIVE, Status.CANDIDATE)
-        is_quote = bool(shown) and turns.is_quote(found.rule, shown)
+        is_quote = bool(shown) and turns.is_quote(found.rule, turns.runs_of(shown))
         # Said again by the person, a rule that is known counts.
         if is_quote and not any(rule_relations.says_same(found.rule, old.body) for old in standing):
             app.log.line("capture", dropped="an echo")

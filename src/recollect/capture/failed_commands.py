@@ -71,7 +71,6 @@ def error_in(output: str) -> CommandError:
 
 @lru_cache(maxsize=512)
 def _prints_failure(output: str) -> bool:
-    """It ended well and says that something failed."""
     return _ERRORS.printed.search(_shortened(output)) is not None
 
 
@@ -213,7 +212,6 @@ def is_same(one: Command, two: Command) -> bool:
 
 
 def includes(command: Command, other: Command) -> bool:
-    """It ends with the other, or has it among its steps."""
     steps = [command, *(step for part in command.dress if (step := command_of(part)))]
     return any(_essence(one) == _essence(other) for one in steps)
 

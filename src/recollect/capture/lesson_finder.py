@@ -66,7 +66,6 @@ class _Step(NamedTuple):  # something that worked and may have made the differen
 
 
 def find_fixes(acts: Sequence[Act]) -> list[Fix]:
-    """The fixes among the calls of one agent, in order."""
     history = _History()
     found: dict[str, Fix] = {}
     for at, act in enumerate(acts):

@@ -26,7 +26,6 @@ _LONG_WORDS, _LONG_SENTENCES, _LONG_LIST = 200, 14, 5
 _LONG = "in a long text, which reads like a specification or a paste"
 _LIST_ITEM = re.compile(r"^\s*(?:[-*\u2022+]|\d{1,2}[.)]|#{1,6})\s+\S", re.MULTILINE)
 _SENTENCE_ENDS = (".", "!", "?", "\u3002", "\uff01", "\uff1f")
-_WIDE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
 # Scores of the form.
 STORE = 4.0  # from here on a rule is in force at once
@@ -123,7 +122,7 @@ def word_rule(sentences: Iterable[str], language: Language) -> str:
         if first.islower() and first.replace("'", "").rstrip(",").isalpha():  # a name keeps its case: `makeUser`, iOS
             bare = bare[0].upper() + bare[1:]
         if bare and not bare.endswith(_SENTENCE_ENDS):
-            bare += "。" if _WIDE.search(bare) else "."
+            bare += "。" if re.search(r"[\u3040-\u30ff\u4e00-\u9fff]", bare) else "."
         worded.append(bare)
     return clip(" ".join(filter(None, worded)), _MAX_RULE_CHARS)
 
@@ -223,12 +222,10 @@ def _weigh(pieces: Iterable[Piece], language: Language) -> tuple[Piece, ...]:
             judged[number] = replace(judged[number], firm=False, score=min(judged[number].score, INBOX))
     known = learned_judge(language.code)
     # It learned most from English. Elsewhere form decides where there is one, and words only add what waits.
-    return tuple(
-        replace(piece, odds=known.odds(traits(judged, number)))
-        if known is not None and (language.code == "en" or piece.score < INBOX)
-        else piece
-        for number, piece in enumerate(judged)
-    )
+    for number, piece in enumerate(judged):
+        if known is not None and (language.code == "en" or piece.score < INBOX):
+            judged[number] = replace(piece, odds=known.odds(traits(judged, number)))
+    return tuple(judged)
 
 
 def _weigh_form(piece: Piece, language: Language) -> Piece:

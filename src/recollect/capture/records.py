@@ -43,14 +43,10 @@ def make_record(turn: Turn) -> Record:
     files = [file for file, _ in counts.most_common()]
     more = f" (+{len(files) - _MAX_FILES})" if len(files) > _MAX_FILES else ""
     return Record(
-        asked=asked,
-        found=_findings(said, is_question=only_answers),
-        decided=_decisions(own, first),
-        changed=", ".join(files[:_MAX_FILES]) + more,
-        ran=turns.list_commands(own),
-        ended=_ending(said, own, least=1.0 if only_answers else 0.5),
-        said=_messages(said, own),
-    )
+        asked=asked, found=_findings(said, is_question=only_answers), decided=_decisions(own, first),
+        changed=", ".join(files[:_MAX_FILES]) + more, ran=turns.list_commands(own),
+        ended=_ending(said, own, least=1.0 if only_answers else 0.5), said=_messages(said, own),
+    )  # fmt: skip
 
 
 def join_records(old: Record, new: Record) -> Record:
@@ -64,14 +60,10 @@ def join_records(old: Record, new: Record) -> Record:
 
     said = "\n\n".join((old.said, *(one for one in new.said.split("\n\n") if one not in old.said))).strip()
     return Record(
-        asked=old.asked or new.asked,
-        found=join(old.found, new.found, FOUND_CHARS),
-        decided=join(old.decided, new.decided, DECIDED_CHARS),
-        changed=join_lists(old.changed, new.changed, ", "),
-        ran=join_lists(old.ran, new.ran, "; "),
-        ended=new.ended or old.ended,
-        said=said[-SAID_CHARS:],
-    )
+        asked=old.asked or new.asked, found=join(old.found, new.found, FOUND_CHARS),
+        decided=join(old.decided, new.decided, DECIDED_CHARS), changed=join_lists(old.changed, new.changed, ", "),
+        ran=join_lists(old.ran, new.ran, "; "), ended=new.ended or old.ended, said=said[-SAID_CHARS:],
+    )  # fmt: skip
 
 
 def _request(act: Act) -> str:
@@ -84,7 +76,6 @@ def _request(act: Act) -> str:
 
 
 def _decisions(acts: Sequence[Act], first: Act | None) -> str:
-    """Choices and statements, each in the person's own words."""
     found: list[str] = []
     if first is not None and not first.plan and not terms.plan_heading(first.text):
         lines = list(terms.sentences(without_pastes(first.text)))
@@ -143,7 +134,6 @@ def _ending(messages: Sequence[str], acts: Sequence[Act], *, least: float) -> st
 
 
 def _best_outcome(lines: Sequence[Line], least: float) -> str:
-    """The one or two sentences that say best what came of it."""
     rated: list[tuple[float, int, str]] = []
     for number, line in enumerate(lines):
         text = _with_items(line.text, lines[number + 1 :]) if line.text.endswith(":") else line.text
@@ -220,7 +210,6 @@ def _shorten(text: str, most: int) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    """Cut at the end of a sentence, otherwise at the end of a word."""
     if len(text) <= most:
         return text
     ends = [found.end() for found in re.finditer(r"[.!?](?=\s)|\n|[\u3002\uff01\uff1f]", text[:most])]

@@ -45,7 +45,6 @@ def names(text: str) -> list[str]:
 
 
 def names_subject(text: str) -> bool:
-    """It has two content words, or a name used in code."""
     return bool(names(text)) or len(set(content(text))) >= 2 or is_wide_script(text)
 
 

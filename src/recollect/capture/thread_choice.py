@@ -216,16 +216,11 @@ def continue_thread(thread: Thread, before: Sequence[Message], entry: Entry) -> 
     said = [found for message in others if (found := read_record(message.content))]
     early = len(said) < FIRST_RECORDS and thread.title == make_title(said, thread.topics)
     grown = replace(
-        thread,
-        title=make_title([*said, entry.record], thread.topics) if early or not said else thread.title,
-        status=Status.ACTIVE,
-        activations=thread.activations + (len(others) == len(before)),
-        topics=known,
-        drift=(*thread.drift, named[0]) if moved else thread.drift,
-        body=summarize_records([*said, entry.record]),
-        lane=Lane.lowest(thread.lane, entry.lane),
-        anchors=_anchors(thread.anchors, entry.about),
-    )
+        thread, title=make_title([*said, entry.record], thread.topics) if early or not said else thread.title,
+        status=Status.ACTIVE, activations=thread.activations + (len(others) == len(before)), topics=known,
+        drift=(*thread.drift, named[0]) if moved else thread.drift, body=summarize_records([*said, entry.record]),
+        lane=Lane.lowest(thread.lane, entry.lane), anchors=_anchors(thread.anchors, entry.about),
+    )  # fmt: skip
     return grown, entry.message(thread.id)
 
 

@@ -105,7 +105,6 @@ def matters(command: str) -> bool:
 
 
 def shortened(command: str) -> str:
-    """The command without the folder it ran in and without pipes at its end."""
     subject = commit_subject(command)
     if subject:
         pushed = " && git push" if re.search(r"\bgit push\b", command) else ""
@@ -160,18 +159,14 @@ def says_nothing(text: str) -> bool:
 
 def own_words(text: str, shown: Sequence[str]) -> str:
     """The text without the sentences that quote what was shown; empty where the rest only leads up to them."""
-    known = _runs(shown)
+    known = runs_of(shown)
     said = list(terms.sentences(text)) if known else []
-    own = [line for line in said if not _is_quote(line, known)]
+    own = [line for line in said if not is_quote(line, known)]
     if len(own) == len(said):
         return text
     words = sum(len(terms.content(line)) for line in own)
     is_enough = words >= _MIN_NEW_WORDS and 3 * words >= len(terms.content(text))
     return "\n".join(own) if is_enough else ""
-
-
-def is_quote(sentence: str, shown: Sequence[str]) -> bool:
-    return _is_quote(sentence, _runs(shown))
 
 
 def is_used(passage: str, prompt: str, did: str, files: Iterable[str] = ()) -> bool:
@@ -185,11 +180,11 @@ def is_used(passage: str, prompt: str, did: str, files: Iterable[str] = ()) -> b
     return len(own & set(terms.words(after))) >= max(_MIN_USED_WORDS, _MIN_USED_SHARE * len(own))
 
 
-def _runs(shown: Sequence[str]) -> frozenset[tuple[str, ...]]:
+def runs_of(shown: Sequence[str]) -> frozenset[tuple[str, ...]]:
     return frozenset().union(*(terms.word_runs(one) for one in shown))
 
 
-def _is_quote(sentence: str, known: frozenset[tuple[str, ...]]) -> bool:
+def is_quote(sentence: str, known: frozenset[tuple[str, ...]]) -> bool:
     """A short sentence says too little to tell, unless all of it was shown."""
     runs = terms.word_runs(_AROUND.sub(" ", sentence))
     if len(runs) < _MIN_RUNS:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from recollect.base.shipped import load_table
 from recollect.base.text import one_line
-from recollect.model.passage import Part, Role, parts
+from recollect.model.passage import Role, parts
 from recollect.model.query import Hit, Piece
 
 ASKED_CHARS, UNASKED_CHARS, SUMMARY_CHARS = 1_200, 240, 100
@@ -53,12 +53,10 @@ class _Sentence(NamedTuple):
 
 
 def chars_each(hits: int) -> int:
-    """How much of each hit is shown when somebody asked."""
     return min(ASKED_CHARS, _ALL_HITS_CHARS // max(1, hits))
 
 
 def with_passages(hit: Hit, max_chars: int, *, unasked: bool = False) -> Hit:
-    """The hit with the passages to show, and the best of them in a line."""
     text = hit.text.strip()
     if hit.turn is None and len(text) <= max_chars:
         best = max(hit.pieces, key=lambda piece: piece.score, default=Piece(0, len(hit.text), 0.0))
@@ -83,7 +81,6 @@ def unasked_passages(hit: Hit) -> tuple[str, ...]:
 
 
 def shorten(text: str, max_chars: int) -> str:
-    """Cut after a sentence, else after a word."""
     if len(text) <= max_chars:
         return text
     ends = [found.end() for found in _SENTENCE.finditer(text[: max_chars + 1]) if found.end() <= max_chars]
@@ -135,7 +132,15 @@ def _score_sentences(hit: Hit, max_chars: int, unasked: bool) -> Iterator[_Sente
     wide = 1 + max_chars // _PIECE_CHARS
     best = heapq.nlargest(_BEST_PIECES, range(len(hit.pieces)), key=lambda number: hit.pieces[number].score)
     near = sorted({at for number in best for at in range(number - wide, number + wide + 1)})
-    for number, pieces in _regions([hit.pieces[at] for at in near if 0 <= at < len(hit.pieces)], roles):
+    # Pieces that follow each other within one part of the text; -1 where it has no parts.
+    regions: list[tuple[int, list[Piece]]] = []
+    for piece in (hit.pieces[at] for at in near if 0 <= at < len(hit.pieces)):
+        part = next((n for n, part in enumerate(roles) if part.start <= piece.start < part.end), -1)
+        if regions and (part, piece.start) == (regions[-1][0], regions[-1][1][-1].end):
+            regions[-1][1].append(piece)
+        else:
+            regions.append((part, [piece]))
+    for number, pieces in regions:
         role = roles[number].role if number >= 0 else None
         elsewhere = known.get(_REPEATED_IN[role], "") if role in _REPEATED_IN else ""
         at = 0
@@ -150,21 +155,6 @@ def _score_sentences(hit: Hit, max_chars: int, unasked: bool) -> Iterator[_Sente
                 shares = [(min(end, one.end) - max(start, one.start), one.score) for one in pieces[at:]]
                 score = sum(share * score for share, score in shares if share > 0) / (end - start)
             yield _Sentence(number, start, end, score * _worth(found[0], role, title, elsewhere, unasked))
-
-
-def _regions(pieces: Sequence[Piece], roles: Sequence[Part]) -> Iterator[tuple[int, list[Piece]]]:
-    """Pieces that follow each other within one part of the text; -1 where it has no parts."""
-    region: list[Piece] = []
-    number = -1
-    for piece in pieces:
-        part = next((n for n, part in enumerate(roles) if part.start <= piece.start < part.end), -1)
-        if region and (part, piece.start) != (number, region[-1].end):
-            yield number, region
-            region = []
-        region.append(piece)
-        number = part
-    if region:
-        yield number, region
 
 
 def _worth(words: str, role: Role | None, title: str, elsewhere: str, unasked: bool) -> float:

@@ -64,7 +64,6 @@ def is_lesson(rule: Rule) -> bool:
 
 
 def follows_lesson(rule: Rule, call: Call) -> bool:
-    """The call runs what a lesson says works."""
     learned = _lesson(rule)
     return learned is not None and learned.how in (How.INSTEAD, How.AFTER) and _runs(call, command_of(learned.fix))
 

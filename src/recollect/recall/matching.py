@@ -80,6 +80,9 @@ class WordMatch(NamedTuple):
     terms: TermValues
 
 
+Words = Mapping[Ref, WordMatch]
+
+
 class Match(NamedTuple):
     score: float
     """0 to 1 for the memory itself; company, a time that fits and words in the first person may lift it above 1."""
@@ -93,7 +96,6 @@ class Match(NamedTuple):
 
 
 def count_terms(evidence: Sequence[WordEvidence]) -> Counter[str]:
-    """The number of passages, in all stores, that contain each term."""
     counts: Counter[str] = Counter()
     for term in (term for one in evidence for term in one.terms):
         counts[term.term] += term.passages
@@ -169,7 +171,7 @@ def _match_words(rarity: Mapping[str, float], passages: list[TermValues], all_ra
     return WordMatch(best, sum(strongest.values()), covered / all_rarity, tuple(strongest.items()))
 
 
-def fuse(words: Mapping[Ref, WordMatch], near: Mapping[Ref, Nearness], perfect: float) -> dict[Ref, Match]:
+def fuse(words: Words, near: Mapping[Ref, Nearness], perfect: float) -> dict[Ref, Match]:
     """`perfect`: what a perfect match of the words would score."""
 
     def lead_of(values: Iterable[float]) -> float:
@@ -203,11 +205,7 @@ def passage_score(cover: float, near: float) -> float:
 
 
 def raise_by_context(
-    matches: Mapping[Ref, Match],
-    words: Mapping[Ref, WordMatch],
-    places: Mapping[Ref, Place],
-    perfect: float,
-    asked: Span | None = None,
+    matches: Mapping[Ref, Match], words: Words, places: Mapping[Ref, Place], perfect: float, asked: Span | None = None
 ) -> dict[Ref, Match]:
     """A unit gains by its neighbours in the conversation, by how much of the question the whole conversation is about,
     and by being from the time that was asked for."""

@@ -157,13 +157,10 @@ def why_refused(hit: Hit, query: Query) -> str:
     """Which filter of the question keeps it out; empty when none does."""
     memory = hit.memory
     by_age = memory.status is Status.ARCHIVED and not hit.put_away and set(REACHED) <= set(query.statuses)
-    is_inbox = memory.status is Status.CANDIDATE
+    status = "in the inbox" if memory.status is Status.CANDIDATE else str(memory.status)
     refusals = (
         (query.kinds and memory.kind not in query.kinds, f"is a {memory.kind}"),
-        (
-            query.statuses and memory.status not in query.statuses and not by_age,
-            "in the inbox" if is_inbox else str(memory.status),
-        ),
+        (query.statuses and memory.status not in query.statuses and not by_age, status),
         (query.unasked and is_muted(memory), "went quiet"),
         (query.topic and query.topic.lower() not in map(str.lower, memory.topics), "another topic"),
         (query.tag and query.tag.lower() not in map(str.lower, memory.tags), "another tag"),
