@@ -1,5 +1,6 @@
 """Notes by name: every command changes file and memory together, and undo brings both back byte for byte."""
 
+import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,7 +21,6 @@ from recollect.model.memory import Lane, Note, Status
 from recollect.model.result import Done, Scope
 from recollect.ops import forget, memories, notes, steering
 from recollect.vault import dialects, note_folder, page
-from tests.ops import golden
 from tests.ops.ask import files, holding, kept, made, set_to, titles
 from tests.ops.conftest import Opens
 from tests.ops.test_vault_sync import all_notes, links, looked, put
@@ -325,12 +325,47 @@ def test_a_secret_that_stood_in_a_file_is_not_kept_for_the_way_back(app: App, va
 
 
 unix = pytest.mark.skipif(os.name == "nt", reason="names and links of Unix")
+# A vault of notes as they are met: every way to write front matter, every line end, names and files that are odd.
+_DATA = Path(__file__).with_name("golden_vault.json")
+FILES: dict[str, bytes] = {
+    **{path: text.encode("latin-1") for path, text in json.loads(_DATA.read_text()).items()},  # one character per byte
+    "large.md": b"A line of some words that is repeated.\n" * 55_000,
+    "binary.md": bytes(range(256)) * 40,
+}
+REFUSED = {"binary.md", "latin1.md", "utf16.md", "large.md", "link in.md", "link out.md", "loop.md", "round"}
+"""Told, not taken in: what is not UTF-8, longer than a memory may be, or a link."""
+NOT_NOTES = {"picture.png", ".obsidian/workspace.md"}
+
+
+def build_golden(vault: Path, outside: Path) -> None:
+    for name, content in FILES.items():
+        place = vault / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+    (vault / "read-only.md").chmod(0o400)
+    outside.mkdir()
+    (outside / "secret.md").write_text("not of this vault")
+    (vault / "link in.md").symlink_to(vault / "crlf.md")
+    (vault / "link out.md").symlink_to(outside / "secret.md")
+    (vault / "loop.md").symlink_to(vault / "loop.md")
+    (vault / "round").symlink_to(vault)
+
+
+def contents(vault: Path) -> dict[str, bytes]:
+    """Every file and link, by what it holds or where it leads."""
+    found: dict[str, bytes] = {}
+    for folder, folders, names in os.walk(vault):
+        for name in [*names, *(one for one in folders if os.path.islink(os.path.join(folder, one)))]:
+            place = Path(folder, name)
+            held = os.fsencode(os.readlink(place)) if place.is_symlink() else place.read_bytes()
+            found[place.relative_to(vault).as_posix()] = held
+    return found
 
 
 @unix
 def test_a_vault_survives_save_sync_edit_sync_byte_for_byte(app: App, vault: Path, tmp_path: Path):
-    golden.build(vault, tmp_path / "outside")
-    before = golden.standing(vault)
+    build_golden(vault, tmp_path / "outside")
+    before = contents(vault)
     told = notes.sync(app)
     taken = set(all_notes(app))
     notes.save(app, "Another.", title="Another")
@@ -340,20 +375,20 @@ def test_a_vault_survives_save_sync_edit_sync_byte_for_byte(app: App, vault: Pat
         looked(app)
     memories.undo(app)
     notes.sync(app)
-    after = golden.standing(vault)
+    after = contents(vault)
     assert {name for name in before if before[name] != after.get(name)} == {"crlf.md"}
     assert set(after) - set(before) == {"another.md", "yet-another.md"}
     refused = told.facts["refused"]
     assert isinstance(refused, list)
-    assert {one[0] for one in refused if isinstance(one, list)} == golden.REFUSED
+    assert {one[0] for one in refused if isinstance(one, list)} == REFUSED
     assert any("link in.md" in note for note in told.notes)
     assert any(check.name == "user vault" and "link in.md" in check.detail for check in notes.checks(app))
-    assert taken == set(golden.FILES) - golden.REFUSED - golden.NOT_NOTES
+    assert taken == set(FILES) - REFUSED - NOT_NOTES
 
 
-@pytest.mark.parametrize("name", sorted(set(golden.FILES) - golden.REFUSED - golden.NOT_NOTES))
+@pytest.mark.parametrize("name", sorted(set(FILES) - REFUSED - NOT_NOTES))
 def test_what_is_spliced_into_a_note_leaves_every_other_byte(name: str):
-    text = golden.FILES[name].decode()
+    text = FILES[name].decode()
     was = page.read(text, name)
     changed = page.with_superseded(text, "newer")
     if name != "tags broken.md":  # what cannot be read cannot be changed
@@ -403,7 +438,7 @@ def test_a_save_while_we_write_is_never_lost(
     app.writer(Scope.USER).use(
         [all_notes(app)["zebra.md"].id], partial(strength.count_use, session=1, asked_at=None, rules=app.age_rules)
     )
-    before = set(golden.standing(vault))
+    before = set(contents(vault))
     editor = iter([save])
 
     def saved(place: Path) -> None:
@@ -437,7 +472,7 @@ def test_a_save_while_we_write_is_never_lost(
     except RecollectError:
         told = True
 
-    standing = golden.standing(vault)
+    standing = contents(vault)
     assert next(editor, None) is None
     assert told is (work != "tend")
     assert not [name for name in standing if name.endswith(".tmp")]
