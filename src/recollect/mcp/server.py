@@ -25,7 +25,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from recollect import __version__
-from recollect.base.errors import HomeRefused, ModelError, NotFound, RecollectError
+from recollect.base.errors import HomeRefused, ModelError, RecollectError
 from recollect.base.ids import fresh_key
 from recollect.base.paths import Home, home
 from recollect.base.settings import environment
@@ -234,16 +234,14 @@ class Link:
 
     def ask(self, call: Mapping[str, object], name: str, within_s: float) -> Reply:
         """`name` is the call's own, for `progress` and `cancel`."""
-        session = self._environ.get(SESSION_VARIABLE, "")
-        body = json.dumps({**call, "for": "agent", "session": session}).encode()
+        body = json.dumps({**call, "for": "agent", "session": self._environ.get(SESSION_VARIABLE, "")}).encode()
         passed = [
-            (f"env-{name}", value)
-            for name, value in self._environ.items()
-            if (name.startswith(_PASSED_PREFIXES) or name == PROJECT_VARIABLE) and len(value) < _MAX_VALUE_CHARS
+            (f"env-{key}", value)
+            for key, value in self._environ.items()
+            if (key.startswith(_PASSED_PREFIXES) or key == PROJECT_VARIABLE) and len(value) < _MAX_VALUE_CHARS
         ]
         header = {"op": "ask", "name": name, "version": __version__, "cwd": self._cwd, **dict(passed[:_MAX_PASSED])}
-        until_s = time.monotonic() + within_s
-        was_started = False
+        until_s, was_started = time.monotonic() + within_s, False
         while (left_s := until_s - time.monotonic()) > 0:
             header["deadline_ms"] = str(int(left_s * 1_000))
             try:
@@ -274,9 +272,9 @@ class Link:
     def cancel(self, name: str) -> None:
         if work := self._works.get(name):
             work.is_cancelled = True
-            return
-        with suppress(client.Unanswered):  # then nobody is working on it
-            client.ask(self._place, {"op": "cancel", "name": name}, b"", _LOOK_S)
+        else:
+            with suppress(client.Unanswered):  # then nobody is working on it
+                client.ask(self._place, {"op": "cancel", "name": name}, b"", _LOOK_S)
 
     def _start_daemon(self, until_s: float) -> bool:
         try:
@@ -293,6 +291,8 @@ class Link:
         try:
             with closing(_open_without_model(self._folder)) as app:
                 reply = _parse_reply(calls.run_call(app, calls.parse_call(body), work))
+        except FileNotFoundError:
+            return Reply("The project's folder no longer exists.\nStart the session in one that does.", failed=True)
         except RecollectError as problem:
             return _parse_reply(calls.encode_error(problem))
         finally:
@@ -310,15 +310,10 @@ def _open_without_model(folder: Path) -> App:
 
         @property
         def embedder(self) -> NoReturn:
-            raise ModelError(
-                "The daemon, which holds the embedding model, could not be started.",
-                hint="`recollect doctor` says why; the command line can do it meanwhile.",
-            )
+            hint = "`recollect doctor` says why; the command line can do it meanwhile."
+            raise ModelError("The daemon, which holds the embedding model, could not be started.", hint=hint)
 
-    try:
-        return WordsAlone.open(folder, actor="agent")
-    except FileNotFoundError:
-        raise NotFound("The project's folder no longer exists.", hint="Start the session in one that does.") from None
+    return WordsAlone.open(folder, actor="agent")
 
 
 def _parse_reply(body: bytes) -> Reply:

@@ -201,16 +201,13 @@ def _next_steps(work: Work, level: Level, chosen: tuple[str, ...], *, is_named: 
 
 
 def sync(app: App, *, off: _Off = False) -> Summary:
-    return _update(app, RULES_SYNC, off)
+    is_on = app.settings.switch(RULES_SYNC.setting) and not off
+    return rule_copies.update(app, rule_copies.receipt_for(app, RULES_SYNC), is_on=is_on, off=off)
 
 
 def skills(app: App, *, off: _Off = False) -> Summary:
-    return _update(app, SKILLS, off)
-
-
-def _update(app: App, copies: Copies, off: bool) -> Summary:
-    is_on = app.settings.switch(copies.setting) and not off
-    return rule_copies.update(app, rule_copies.receipt_for(app, copies), is_on=is_on, off=off)
+    is_on = app.settings.switch(SKILLS.setting) and not off
+    return rule_copies.update(app, rule_copies.receipt_for(app, SKILLS), is_on=is_on, off=off)
 
 
 def copies_status(app: App) -> dict[str, str]:
@@ -258,5 +255,4 @@ def _folders(app: App, copies: Copies, is_on: bool) -> list[Receipt]:
     if app.project is None or known or not is_on:
         return [one for one in known if not one.off]
     usual = rule_copies.receipt_for(app, copies)
-    is_used = copies is SKILLS or rule_copies.memory_base(app, usual).is_dir()
-    return [usual] if is_used else []
+    return [usual] if copies is SKILLS or rule_copies.memory_base(app, usual).is_dir() else []
