@@ -222,7 +222,6 @@ def split_topics(thread: Thread) -> tuple[str, ...]:
 
 
 def merge_reason(one: Sequence[str], other: Sequence[str]) -> str:
-    """Why two threads with these topics could be one."""
     theirs = {topic.lower() for topic in other}
     shared = [topic for topic in one if topic.lower() in theirs]
     return f"Both about {', '.join(shared[:3])}" if shared else "They say nearly the same"

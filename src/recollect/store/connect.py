@@ -165,15 +165,11 @@ def on_network_mount(path: Path) -> bool:
     return nearest[1] in _NETWORK_MOUNTS
 
 
-# Versions
-
-
 def current_version() -> int:
     return 1 + len(MIGRATIONS)
 
 
 def build(db: apsw.Connection) -> None:
-    """The current schema in an empty database."""
     # Not by importlib.resources: that loads tempfile, shutil and lzma, which would delay the daemon's start.
     db.execute(Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"))
     for migration in MIGRATIONS:

@@ -156,17 +156,14 @@ class Search(Database):
         if by_id or not terms:
             return [int(by_id[0])] if by_id else []
         asked = _quoted(dict.fromkeys(terms))
-        # A title that was made from the text is not indexed as one: its words are at the head of the body.
         sql = """SELECT DISTINCT p.memory_seq FROM
-                    (SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?3) w
+                    (SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?) w
                     JOIN passage p ON p.seq = w.rowid JOIN memory m ON m.seq = p.memory_seq
-                    WHERE m.status IN ('active', 'suspended')
-                    UNION SELECT p.memory_seq FROM
-                    (SELECT rowid FROM words WHERE words MATCH ?2 ORDER BY rowid DESC LIMIT ?3) w
-                    JOIN passage p ON p.seq = w.rowid JOIN memory m ON m.seq = p.memory_seq
-                    WHERE m.status IN ('active', 'suspended') AND instr(lower(m.title), lower(?4))
-                    ORDER BY 1 DESC"""
-        return [int(seq) for (seq,) in self._every(sql, f"{{title topics}} : ({asked})", asked, limit, topic)]
+                    WHERE m.status IN ('active', 'suspended') AND instr(lower(m.title), lower(?))"""
+        # A title that was made from the text is not indexed as one: its words are at the head of the body.
+        asked_in = ((f"{{title topics}} : ({asked})", ""), (asked, topic))
+        found = {int(seq) for match, part in asked_in for (seq,) in self._every(sql, match, limit, part)}
+        return sorted(found, reverse=True)
 
     # Vectors
 

@@ -1,12 +1,9 @@
-"""How text becomes terms, for the index and for questions alike.
+"""How text becomes terms, for the index and for questions alike. SQLite's own `porter unicode61` splits and stems words
+(in C). On top of it: the parts of a camelCase name are added to the name, a snake_case name joined is added to its
+parts (so both spellings meet), and runs of Chinese, Japanese and Korean become pairs of characters, because they have
+no spaces. In a MATCH expression every term is already final (search.py made it), so query mode passes it through.
 
-SQLite's own `porter unicode61` splits and stems words (in C). On top of it: the parts of a camelCase name are added to
-the name, a snake_case name joined is added to its parts (so both spellings meet), and runs of Chinese, Japanese and
-Korean become pairs of characters, because they have no spaces.
-
-In a MATCH expression every term is already final (search.py made it), so query mode passes it through. A change here
-changes the index: raise the schema version with a migration that asks for `reindex`.
-"""
+A change here changes the index: raise the schema version with a migration that asks for `reindex`."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -26,7 +23,7 @@ Analyse = Callable[[bytes], "list[Token]"]
 
 
 def register(connection: apsw.Connection) -> Analyse:
-    """Teaches the connection the tokenizer and returns it for direct use."""
+    """Also returns the tokenizer, for direct use."""
     base = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
 
     def stems(utf8: bytes) -> list[Token]:

@@ -87,16 +87,15 @@ class Vectors:
             pages.append(_Page.of(page, self._dim or len(page[0][3]) - _SCALE_BYTES))
         if pages:
             self._join(pages)
-        self._changes = changes
         # By unit, so that all passages of one are found at once. Only units that have new passages are measured.
-        known, lengths, added = self._by_unit.known, self._lengths, self._rows.units[len(self._by_unit.rows) :]
+        known, lengths, fresh = self._by_unit.known, self._lengths, self._rows.units[len(self._by_unit.rows) :]
         self._by_unit = _Grouped.of(self._rows.units)
         self._lengths = np.ones(len(self._by_unit.known), np.float32)
         self._lengths[np.searchsorted(self._by_unit.known, known)] = lengths
-        changed = np.searchsorted(self._by_unit.known, np.unique(added))
+        changed = np.searchsorted(self._by_unit.known, np.unique(fresh))
         for at in range(0, len(changed), _BLOCK):
-            block = changed[at : at + _BLOCK]
-            self._lengths[block] = self._measured(block)
+            self._lengths[changed[at : at + _BLOCK]] = self._measured(changed[at : at + _BLOCK])
+        self._changes = changes
 
     def _join(self, pages: list[_Page]) -> None:
         if not len(self):
@@ -213,7 +212,9 @@ class _Grouped(NamedTuple):
     @classmethod
     def of(cls, owners: Rows) -> _Grouped:
         rows = np.argsort(owners, kind="stable")
-        return cls(rows, *np.unique(owners[rows], return_index=True, return_counts=True))
+        ordered = owners[rows]
+        starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
+        return cls(rows, ordered[starts], starts, np.diff(starts, append=len(rows)))
 
     def places(self, wanted: Rows) -> tuple[Rows, Rows]:
         """The places of those of these owners that are known, and which those are."""
@@ -230,8 +231,6 @@ class _Grouped(NamedTuple):
 
 
 class _Page(NamedTuple):
-    """Rows as they were read, without those of another size."""
-
     passages: Rows
     memories: Rows
     units: Rows
@@ -252,7 +251,8 @@ class _Page(NamedTuple):
 
 def _bits(numbers: NDArray[np.int8] | Floats) -> NDArray[np.uint64]:
     packed = np.packbits(numbers > 0, axis=1)
-    packed = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))
+    if spare := -packed.shape[1] % 8:
+        packed = np.pad(packed, ((0, 0), (0, spare)))
     # One row per 64-bit word: a comparison then runs along memory, which is many times faster.
     return np.ascontiguousarray(np.ascontiguousarray(packed).view(np.uint64).T)
 
@@ -284,7 +284,6 @@ _NEAREST = 4  # of each: a hundred copies of one text are joined through their n
 
 
 def pairs(count: int, means: Means, above: float) -> list[Pair]:
-    """Places and how near they are, the nearest first."""
     if count < 2:
         return []
     is_exact = count <= _ALL_PAIRS

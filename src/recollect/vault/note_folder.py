@@ -29,10 +29,8 @@ Stamp = tuple[int, int, int]  # when it was written (ns), its size, its inode: d
 
 
 class Refusal(NamedTuple):
-    """A file that is left out, and why: an expected outcome."""
-
     path: str
-    why: str
+    why: str  # it is left out: an expected outcome
 
 
 class Vault(NamedTuple):

@@ -151,8 +151,6 @@ def _first_line(text: str) -> str:
 
 
 class Place(NamedTuple):
-    """Where a note lies, as memory sees it."""
-
     top: str  # `memory` or `memory-cold`; empty: neither
     folders: tuple[str, ...]
     status: Status
