@@ -184,7 +184,7 @@ def _change_all(app: App, names: tuple[str, ...], op: str, plan_of: Callable[[St
         return plan_of(store, [memory for id in ids if (memory := store.get(id, follow=False))])
 
     def say(plan: Plan) -> str:
-        changed = [id for id in ids if id in plan.touched()]
+        changed = list(ids.keys() & set(plan.touched()))
         which = changed[0] if len(changed) == 1 else f"{len(changed)} memories"
         return f"{op.capitalize()}d {which}.{' `recollect undo` brings it back.' if op == 'delete' else ''}"
 

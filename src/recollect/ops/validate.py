@@ -37,7 +37,7 @@ from recollect.model.memory import BridgeType, Kind, Lane, Memory, Note, Rule, S
 from recollect.model.plan import Plan, Update
 from recollect.model.query import REACHED, Query
 from recollect.model.result import Scope, Summary
-from recollect.ops import notes
+from recollect.ops import memories, notes
 from recollect.ops.table import Arg
 from recollect.vault import dialects
 
@@ -122,17 +122,14 @@ def _check(app: App, scope: Scope, sample: Sequence[Memory], flagged: set[str], 
     for start in range(0, len(sample) if root else 0, PER_QUESTION):
         some = sample[start : start + PER_QUESTION]
         fields = (("entries", review.format_entries(some)),)
-        checks: dict[str, Check] | None = language_model.ask(
-            app, Ask(Use.VALIDATE_CLAIMS, fields, reads=str(root)), some
-        )
+        question = Ask(Use.VALIDATE_CLAIMS, fields, reads=str(root))
+        checks: dict[str, Check] | None = language_model.ask(app, question, some)
         if checks is None:
             return
-        wrong = [one for one in some if one.id in checks and checks[one.id].state != "holds"]
-        yield from (
-            _apply_check(app, scope, memory, checks[memory.id], flagged, proposed)
-            for memory in wrong
-            if language_model.read_again(app, scope, memory)
-        )
+        for memory in some:
+            check = checks.get(memory.id)
+            if check and check.state != "holds" and language_model.read_again(app, scope, memory):
+                yield _apply_check(app, scope, memory, check, flagged, proposed)
     # Rules, and notes of the user's own whose dialect has a place for a title; nothing that is pinned.
     loose = [memory for memory in sample if not memory.pinned]
     some = [one for one in loose if isinstance(one, Rule) or notes.has_own_tags(app, scope, one)]
@@ -180,11 +177,10 @@ def _try_title(app: App, scope: Scope, memory: Memory, line: str) -> str:
     asked = review.questions(memory)
     before = _ranks(app, scope, memory, asked)
 
-    def make(store: Store) -> Plan:
-        standing = store.get(memory.id, follow=False) or memory
+    def plan_of(standing: Memory) -> Plan:
         return Plan.of([Update.between(standing, replace(standing, title=title))])
 
-    tried = app.commit(scope, _RENAME, make, lambda _: f"{memory.id} is called {title!r}.")
+    tried = memories.change_one(app, scope, memory, _RENAME, plan_of, f"{memory.id} is called {title!r}.")
     is_kept = False
     try:
         after = _ranks(app, scope, memory, asked)
