@@ -42,7 +42,6 @@ def test_a_write_that_is_there_in_part_or_twice_is_noticed(harm: str, expected: 
         store.apply(pin.plan(), pin.act())
     ids = [pin.id for pin in pins]
     harm_database(tmp_path / "pins.db", harm)
-
     assert kept(store, ids) == expected
     assert kept(store, [*ids, "thread_20260201_083000_abcdef"]).lost == expected.lost + 1
     store.close()
@@ -50,7 +49,6 @@ def test_a_write_that_is_there_in_part_or_twice_is_noticed(harm: str, expected: 
 
 def test_flips_that_change_a_value_are_found(tmp_path: Path):
     report = run_flips(tmp_path, flips=25, seed=1, progress=silent)
-
     assert report.passed, report
     assert 0 < report.changed_a_value < report.flips
     assert report.integrity_check_share < report.share
@@ -81,7 +79,5 @@ def test_a_change_anywhere_is_seen_where_it_is(harm: str, seen_in: set[str], tmp
     specimen.make(path)
     sound = dump.Reader().read(path)
     harm_database(path, harm)
-
     now = dump.Reader().read(path)
-
     assert {name for name in sound if sound[name] != now[name]} == seen_in

@@ -69,9 +69,7 @@ def numbers(figures: Any) -> Iterator[float]:
 @pytest.mark.parametrize("name", RUNS)
 def test_a_small_run_passes_with_every_figure_measured(name: str, tmp_path: Path):
     steps: list[tuple[float, float]] = []
-
     report = RUNS[name](tmp_path, lambda done, total, what="": steps.append((done, total)))
-
     assert report.passed or name == "history", report  # how fast it reads is the machine's, too
     assert 0 < steps[-1][0] <= steps[-1][1]
     found = list(numbers(report.to_json()))
@@ -88,9 +86,6 @@ def test_the_same_seed_tells_the_same_story():
 @pytest.mark.parametrize(("percent", "value"), [(50, 2.0), (95, 4.0), (100, 4.0), (1, 1.0)])
 def test_a_percentile_is_a_value_that_was_measured(percent: int, value: float):
     assert percentile([4.0, 1.0, 3.0, 2.0], percent) == value
-
-
-# Reports
 
 
 CRASH = CrashReport(
@@ -151,9 +146,6 @@ def test_a_spoilt_report_does_not_pass(good: Any, harm: dict[str, Any]):
     assert not replace(good, **harm).passed
 
 
-# Measures
-
-
 @pytest.mark.parametrize(
     ("ranked", "gold", "expected"),
     [
@@ -196,9 +188,7 @@ def test_figures_are_of_the_file_and_stand_beside_simple_patterns(tmp_path: Path
 
 def test_threads_figures_stand_beside_never_grouping_and_grouping_by_session(tmp_path: Path):
     some = [session for session in threads.read(threads.SHIPPED) if session.id in ("shop-1", "shop-2")]
-
     (figures,) = threads.run_threads(tmp_path, some).figures
-
     ours, never, by_session = (figures.score(name) for name in ("words and files", "never grouped", "by session"))
     assert ours.f1 > max(never.f1, by_session.f1)
     assert never.purity == 1.0
@@ -209,9 +199,7 @@ def test_threads_figures_stand_beside_never_grouping_and_grouping_by_session(tmp
 def test_scores_are_those_of_a_small_example():
     keys = [("p", "s", n) for n in range(4)]
     topics = dict(zip(keys, "aabb", strict=True))
-
     half = threads.score("x", topics, dict(zip(keys, "1112", strict=True)))
-
     assert (half.purity, half.coverage) == (0.75, 0.75)
     assert half.precision == round((2 / 3 + 2 / 3 + 1 / 3 + 1) / 4, 4)
     assert half.recall == 0.75
@@ -237,15 +225,10 @@ def test_pairs_are_scored_by_what_was_told_beside_the_simple_way(tmp_path: Path)
 
 def test_a_few_payloads_neither_become_rules_nor_leave_the_fence(tmp_path: Path):
     some = list(islice(payloads(), 5, 9))
-
     report = run_injections(tmp_path, some, silent)
-
     assert (report.rules_with_payload, report.outside_fence, report.broken_fences) == (0, 0, 0)
     assert report.recalled > 0
     assert report.rules > 0, "lessons are made all the same"
-
-
-# Secrets
 
 
 SINKS = ("database", "full_text", "vector_texts", "journal", "logs", "exports")
@@ -271,9 +254,7 @@ def test_no_secret_is_found_in_any_sink(tmp_path: Path):
 
 def test_without_redaction_every_sink_shows_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Redactor, "clean", lambda _, text: Cleaned(text, ()))
-
     report = run(tmp_path)
-
     assert all(getattr(report.stored, sink) > 0 for sink in SINKS), report.stored
     assert report.stored.spool == 0, "the spool holds pointers"
     assert all(one.in_clear == one.secrets for one in report.spelt)

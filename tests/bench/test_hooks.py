@@ -60,9 +60,7 @@ def house(grown: House, tmp_path: Path) -> Iterator[House]:
 
 def test_no_event_of_several_sessions_is_lost(house: House):
     seen: list[int] = []
-
     crowd = hook_crowd.run_crowd(house, sessions=2, events=4, step=seen.append)
-
     assert crowd.non_zero_exits == crowd.malformed == crowd.lost == 0
     assert crowd.in_store + crowd.in_spool == 8
     assert sum(seen) == 8
@@ -73,7 +71,6 @@ def test_an_event_that_was_never_sent_counts_as_lost(house: House):
     house.start()
     for number in range(3):
         house.run("Stop", payload(house, "Stop", "crowd-0", number))
-
     with hook_crowd.Kept(house) as kept:
         assert kept.missing({f"crowd-0-{number}" for number in range(4)}) == {"crowd-0-3"}
 
@@ -87,9 +84,7 @@ def test_an_event_that_was_never_sent_counts_as_lost(house: House):
 )  # fmt: skip
 def test_a_fault_is_tried_as_often_as_asked(name: str, house: House):
     (fault,) = [one for one in FAULTS if one.name == name]
-
     (trial,) = run_faults(house, 2, silent, (fault,))
-
     assert (trial.fault, trial.runs) == (name, 2)
     assert trial.non_zero_exits == trial.malformed == trial.stderr_bytes == trial.left_behind == 0
     assert processes.having(f"RECOLLECT_HOME={house.root}/fault/.recollect") == []

@@ -37,13 +37,9 @@ def written(folder: Path, *lines: object, name: str = "small.jsonl") -> Path:
     return path
 
 
-# Reading
-
-
 @pytest.mark.parametrize("name", ["small.jsonl", "small.jsonl.gz", "small"])
 def test_a_suite_is_read_gzipped_or_not_and_named_after_its_file(name: str, tmp_path: Path):
     suite = suites.read(written(tmp_path, TASK, "", TASK, name=name))
-
     assert suite.name == "small"
     assert suite.documents == 4
     assert suite.questions == 2
@@ -84,9 +80,6 @@ def test_a_file_that_is_not_there_or_not_whole_is_refused(tmp_path: Path):
             suites.read(path)
 
 
-# Baselines
-
-
 def ranked(question: str, vector: list[float]) -> dict[str, tuple[int, ...]]:
     texts = ["the cache is written by the worker", "deploys wait for the canary", "caches of the canary"]
     # The first document has two passages, the second of them far from everything.
@@ -102,9 +95,6 @@ def test_words_are_stemmed_vectors_take_the_nearest_passage_and_a_mix_puts_first
     assert set(ranked("which caching?", [1, 0])["fts5"]) == {0, 2}
     assert ranked("cache", [1, 0])["dense"] == (0, 1, 2)
     assert [ranked("canary caches", [0, 1])[mix][0] for mix in ("rrf60", "convex")] == [2, 2]
-
-
-# The whole
 
 
 @pytest.fixture(scope="module")
@@ -125,17 +115,12 @@ def test_recall_is_behind_no_baseline_beyond_chance(own: RecallReport, measure: 
 
 def test_the_command_prints_a_table_or_a_list_and_keeps_its_vectors_at_home(tmp_path: Path):
     file = str(written(tmp_path, TASK))
-
     shown, listed = run("bench", "recall", file), run("bench", "recall", file, "--sample", "1", "--json")
-
     assert shown.code == listed.code == 0, shown.err + listed.err
     assert "any@1" in shown.out
     assert "differences any@1 baseline" in shown.out
     assert [one["any@1"] for one in listed.json["figures"] if one["system"] == OURS] == [1.0]
     assert list((tmp_path / "home" / ".recollect" / "cache").iterdir())
-
-
-# The recall agent
 
 
 def agent_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str) -> tuple[RecallReport, StandIn]:
@@ -153,7 +138,6 @@ def agent_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str) -
 
 def test_the_recall_agent_is_one_system_more_and_its_silence_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     report, model = agent_report(tmp_path, monkeypatch, "Something else entirely.")
-
     assert report.fell_back == 2
     assert report.of("small", "recall-agent").measures == report.of("small", OURS).measures
     assert "who writes the cache?" in model.texts[0]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import capture
-from recollect.capture.prompt_rules import MAX_CHARS, find_rules, judge_prompt, learned_judge, traits, word_rule
+from recollect.capture.prompt_rules import MAX_CHARS, find_rules, judge_prompt, traits, word_rule
 from recollect.capture.prompt_text import MAX_SENTENCE_CHARS, Action, Draft
 from recollect.capture.rule_relations import Relation, is_opposed, relation, says_same
 from recollect.capture.tables import CODES, Patterns, Words, compiled, language, table
@@ -87,7 +87,6 @@ def test_a_hostile_prompt_costs_little(piece: str):
     begun = time.process_time()
     find_rules(piece * (MAX_CHARS // len(piece)))
     find_rules(f"{sentence}. " * 5)
-
     assert time.process_time() - begun < 30
 
 
@@ -109,9 +108,7 @@ def test_of_a_specification_nothing_is_in_force():
         "Tests must not depend on each other|Always close the connection|Commit messages are in English"
     )
     spec = "Plan for the import\n\n" + "\n".join(f"- {point}." for point in points.split("|"))
-
     draft = find_rules(spec)
-
     assert rules(draft, Action.STORED) == []
     assert len(rules(draft, Action.INBOX)) <= 1
     assert {one.action for one in draft.refused} == {Action.DROPPED}
@@ -154,26 +151,11 @@ def test_a_rule_by_its_form_that_the_words_speak_against_waits():
     assert find_rules("we prefer many small functions over comments").verdict.action is not Action.DROPPED
 
 
-# The learned judge: what it is made of, and what it makes of a sentence.
-
-
-def test_the_table_is_small_and_languages_without_spaces_have_patterns_alone():
-    learned = learned_judge("en")
-    assert learned is not None
-    assert 1_000 < len(learned.shares) <= 5_000
-    assert learned_judge("ja") is learned_judge("zh") is None
-
-
 def test_words_only_add_what_waits_in_other_languages():
     draft = find_rules("ya no usamos jenkins, ahora todo corre en github actions. arregla el build")
     assert [(one.action, one.span) for one in draft.found] == [
         (Action.INBOX, "ya no usamos jenkins, ahora todo corre en github actions.")
     ]
-
-
-def test_names_paths_and_numbers_are_one_class_each():
-    found = traits(judge_prompt("we keep parseUser() in src/a.py, port 5433").pieces, 0)
-    assert {"^ we", "keep <name>", "in <path>", "<path> ,", "port <num>", "<num> $"} <= found
 
 
 def test_quotes_and_pastes_are_marks_and_never_words():
@@ -187,9 +169,6 @@ def test_a_rule_is_likelier_than_the_task_beside_it():
     task, rule = judge_prompt("fix the login form. in this repo we only use named exports").pieces
     assert (task.odds or 0.0) < -2.0
     assert (rule.odds or 0.0) > 0.0
-
-
-# Relations of rules
 
 
 @pytest.mark.parametrize(("new", "old"), cases("rule_relations", "opposed"))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from recollect.capture import records, thread_choice, turns
 from recollect.capture.records import join_records, make_record
-from recollect.capture.thread_choice import Candidate, Continue, Leave, Open, Subject, dependence, turns_away
+from recollect.capture.thread_choice import MAX_TURNS, Candidate, Continue, Leave, Open, Subject, dependence, turns_away
 from recollect.capture.titles import find_topics, make_title
 from recollect.capture.turns import Turn, message_id, own_words, split_turns
 from recollect.model.memory import Anchor, BridgeType, Lane, Status, Thread
@@ -32,7 +32,6 @@ FIX = turn(
 
 def test_a_turn_leaves_what_was_asked_found_decided_changed_and_run_and_how_it_ended():
     found = make_record(FIX)
-
     assert found.asked == "the nightly build fails, can you look? keep everything in UTC"
     assert found.found.startswith("The problem is that the container's clock is an hour behind")
     assert found.decided == "keep everything in UTC"
@@ -43,23 +42,19 @@ def test_a_turn_leaves_what_was_asked_found_decided_changed_and_run_and_how_it_e
     assert "Let me look" not in found.said
 
 
+KEPT = "The retry queue keeps its order now."
+
+
 @pytest.mark.parametrize(
     ("acts", "ended"),
     [
+        ([replied(KEPT), ran("git commit -m x"), replied("Committed.")], KEPT),  # an empty last word
+        ([ran('git add -A && git commit -m "Keep order"'), replied("Committed.")], "Committed: Keep order"),
         (
-            [replied("The retry queue keeps its order now."), ran("git commit -m x"), replied("Committed.")],
-            "The retry queue keeps its order now.",
-        ),
-        (
-            [ran('git add -A && git commit -m "Keep the order of retries"'), replied("Committed.")],
-            "Committed: Keep the order of retries",
-        ),
-        (
-            [edited("a.py"), replied("Done! I've:\n\n1. **Removed** the old cache\n2. Renamed `a` to `b`")],
-            "I've: Removed the old cache; Renamed `a` to `b`",
+            [edited("a.py"), replied("Done! I've:\n\n1. **Removed** it\n2. Renamed `a`")],
+            "I've: Removed it; Renamed `a`",
         ),
     ],
-    ids=["an empty last word", "a commit that nobody speaks of", "a list belongs to the words before it"],
 )
 def test_how_a_turn_ended(acts: list[Act], ended: str):
     assert make_record(turn(said("commit"), *acts)).ended == ended
@@ -127,9 +122,7 @@ def test_looks_leave_nothing():
 def test_the_rest_of_a_turn_joins_its_record_once():
     old = make_record(FIX)
     rest = make_record(turn(edited("b.py"), ran("make all"), replied("Everything is deployed now.")))
-
     both = join_records(old, rest)
-
     assert both.asked == old.asked
     assert both.changed.endswith(", b.py")
     assert both.ended == "Everything is deployed now."
@@ -144,9 +137,6 @@ def test_any_turn_has_a_record_within_its_limits(prompt: str, reply: str):
     assert len(found.ended) <= records.ENDED_CHARS
     assert len(found.said) <= records.SAID_CHARS
     assert read_record(found.text()) is not None
-
-
-# Commands, nods, turns
 
 
 LOOKS, DOES = cases("records", "commands_that_only_look"), cases("records", "commands_that_do_something")
@@ -170,13 +160,9 @@ def test_the_telling_lines_of_a_failure():
 def test_a_turn_waits_for_its_end_but_not_for_ever():
     short = [said("fix it"), *(ran("make") for _ in range(5))]
     long = [said("fix it"), *(ran("make") for _ in range(turns.MAX_WAITING_ACTS))]
-
     assert not list(split_turns(short, 0, finished=False))
     assert len(list(split_turns(short, 0, finished=True))) == 1
     assert len(list(split_turns(long, 0, finished=False))) == 1
-
-
-# Titles: three to eight words that name the matter, taken out of untidy records.
 
 
 TOPICS = ("parse_header", "http parser")
@@ -199,25 +185,17 @@ def test_a_plan_is_named_by_its_heading_and_a_long_sentence_is_cut(made: dict[st
 
 
 @pytest.mark.parametrize(("prompt", "wanted"), cases("titles", "a_title_is_in_the_language_of_the_request"))
-def test_a_title_is_in_the_language_of_the_request(prompt: str, wanted: str):
+def test_a_title_is_in_the_language_of_the_request_and_topics_stand_in_for_what_nobody_named(prompt: str, wanted: str):
     assert make_title([Record(asked=prompt)], TOPICS) == wanted
-
-
-def test_topics_stand_in_for_what_nobody_named():
     assert make_title([Record(asked="fix it", ended="Done.")], TOPICS) == "parse_header and http parser"
 
 
-@pytest.mark.parametrize(
-    "prompt", ["fix it", "", "日本語のタイトル", "a" * 500, '"""', "src/a/b/c.py", "?? !! ..", "`" * 9]
-)
+@pytest.mark.parametrize("prompt", ["", "日本語のタイトル", "a" * 500, '"""', "src/a/b/c.py", "?? !! ..", "`" * 9])
 def test_a_title_has_at_most_eight_words_and_is_never_empty(prompt: str):
     found = make_title([Record(asked=prompt)], ())
     assert found
     assert len(found.split()) <= 8
     assert len(found) <= 80
-
-
-# What a turn does with the memories it was shown: uses them beyond what the prompt said, or only repeats them.
 
 
 PASSAGE = "The nightly import fails because `parse_row` treats an empty column as zero."
@@ -262,9 +240,6 @@ def decided(one: Turn, *candidates: Candidate) -> Continue | Open | Leave:
     return thread_choice.choose_thread(about(one), make_record(one), candidates)
 
 
-# Deciding
-
-
 @pytest.mark.parametrize(
     ("candidate", "goes_on"),
     [
@@ -304,10 +279,7 @@ def test_a_topic_switch_is_never_dropped():
     ("candidate", "is_fork"),
     [
         (Candidate(thread("Taxes"), place=0, near=0.35, cover=0.1), True),  # it nearly belongs to the current thread
-        (
-            Candidate(thread("Full", anchors=TAX.anchors, activations=thread_choice.MAX_TURNS), cover=0.3, near=0.9),
-            False,
-        ),
+        (Candidate(thread("Full", anchors=TAX.anchors, activations=MAX_TURNS), cover=0.3, near=0.9), False),
     ],
 )
 def test_a_new_thread_is_a_fork_or_goes_on_with_one_that_is_full(candidate: Candidate, is_fork: bool):
@@ -319,13 +291,10 @@ def test_a_new_thread_is_a_fork_or_goes_on_with_one_that_is_full(candidate: Cand
 @pytest.mark.parametrize(
     "junk",
     [
-        turn(said("hi"), replied("Hello! How can I help?")),
-        turn(said("thanks!"), replied("You're welcome.")),
-        turn(said("ls"), ran("ls", "a b"), replied("Two files.")),
-        turn(said("what time is it")),
-        turn(said("")),
+        turn(said("hi"), replied("Hello! How can I help?")), turn(said("thanks!"), replied("You're welcome.")),
+        turn(said("ls"), ran("ls", "a b"), replied("Two files.")), turn(said("what time is it")), turn(said("")),
     ],
-)
+)  # fmt: skip
 def test_small_talk_and_trifles_make_no_thread(junk: Turn):
     assert isinstance(decided(junk), Leave)
     assert isinstance(decided(junk, Candidate(TAX, place=0, near=0.2)), Leave)
@@ -346,33 +315,21 @@ def test_cues():
     assert not turns_away("the deploy failed")
 
 
-# Topics, summary
-
-
 def test_topics_are_names_files_and_phrases():
-    found = find_topics(
-        [("The retry queue drops events in `drain_once`. The retry queue is too short.", 1.0)], ["src/outbox.py"]
-    )
+    text = "The retry queue drops events in `drain_once`. The retry queue is too short."
+    found = find_topics([(text, 1.0)], ["src/outbox.py"])
     assert {"drain_once", "outbox", "retry queue"} <= set(found)
     assert not {"the", "is", "too"} & set(found)
     assert find_topics([]) == ()
 
 
 def test_a_summary_says_what_was_asked_found_and_decided_and_how_it_stands():
-    found = records.summarize_records(
-        [
-            Record(asked="hm"),
-            Record(asked="Stripe webhooks come twice. Mails, too.", found="No id is stored.", ended="Ids are unique."),
-            Record(asked="commit", decided="never mail twice", ended="An outbox table sends each mail once."),
-        ]
-    )  # fmt: skip
-
-    assert found.splitlines() == [
-        "Asked: Stripe webhooks come twice.",
-        "Found: No id is stored.",
-        "Decided: never mail twice",
+    twice = Record(asked="Stripe webhooks come twice. Mails, too.", found="No id is stored.", ended="Ids are unique.")
+    last = Record(asked="commit", decided="never mail twice", ended="An outbox table sends each mail once.")
+    assert records.summarize_records([Record(asked="hm"), twice, last]).splitlines() == [
+        "Asked: Stripe webhooks come twice.", "Found: No id is stored.", "Decided: never mail twice",
         "Ended: An outbox table sends each mail once.",
-    ]
+    ]  # fmt: skip
 
 
 @given(st.text(max_size=400), st.text(max_size=200))
@@ -400,12 +357,8 @@ def test_text_that_is_made_to_be_slow_is_looked_at_in_part(part: str):
     assert own_words(text, [text[:4_000]]) in ("", text)
 
 
-# What a thread becomes
-
-
 def test_a_thread_is_opened_with_all_it_needs():
     new, message = thread_choice.open_thread("thread_1", "s-1", entry(WORK))
-
     assert (new.title, new.lane, new.group) == ("Shipping in Quebec needs the same tax", Lane.AGENT, "s-1")
     assert new.anchors == (Anchor("services/tax.py"),)
     assert new.drift == new.topics[:1] != ()
@@ -421,9 +374,7 @@ def test_without_the_agents_words_the_lane_is_the_tools():
 def test_going_on_wakes_and_counts():
     asleep = thread("Tax", status=Status.SUSPENDED, topics=("tax",), activations=1, lane=Lane.TOOL)
     before = messages(asleep, "Asked: The tax of Quebec is wrong")
-
     grown, _ = thread_choice.continue_thread(asleep, before, entry(WORK))
-
     assert (grown.status, grown.activations, grown.lane) == (Status.ACTIVE, 2, Lane.AGENT)
     assert grown.body.startswith("Asked: The tax of Quebec is wrong\n")
 
@@ -444,9 +395,6 @@ def test_drift_grows_only_when_the_topic_moves():
     moved = thread_choice.continue_thread(TAX, (), entry(other))[0]
     assert len(moved.drift) == 2
     assert moved.drift[1] in moved.topics
-
-
-# Links
 
 
 FILES = Subject("more tax", "", edited=("services/tax.py",))

@@ -1,14 +1,16 @@
 """Words and vectors become one score per unit: rarity pooled over the stores, then company, time and voice."""
 
 import math
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from recollect.base.moment import Moment
 from recollect.model.query import Background, Nearness, Owner, Place, TermEvidence, WordEvidence
-from recollect.recall import matching
+from recollect.recall import matching, time_words
 from recollect.recall.matching import (
     TURN_BYTES,
     Match,
@@ -20,7 +22,8 @@ from recollect.recall.matching import (
     raise_by_context,
     score_terms,
 )
-from recollect.recall.time_words import Span
+from recollect.recall.time_words import Span, asked_time
+from tests.cases import cases
 from tests.values import NOW
 
 STRONGEST = 2.2  # what BM25 gives a term at most, before its rarity
@@ -68,9 +71,6 @@ def ranked(matches: dict[Ref, Match]) -> list[int]:
     return [seq for _, seq in sorted(matches, key=lambda ref: -matches[ref].score)]
 
 
-# Words
-
-
 @st.composite
 def stores(draw: st.DrawFn) -> WordEvidence:
     """What a real store could say: no term in more passages than there are, no strength above the most."""
@@ -84,7 +84,6 @@ def stores(draw: st.DrawFn) -> WordEvidence:
 def test_nothing_scores_above_a_perfect_match_and_the_order_of_stores_does_not_matter(evidence: list[WordEvidence]):
     words, found = matched(*evidence)
     _, backwards = matched(*reversed(evidence))
-
     for (store, memory), match in found.items():
         assert 0 < match.best <= match.whole * (1 + 1e-9)
         assert match.whole <= words.perfect * (1 + 1e-9)
@@ -150,8 +149,6 @@ def test_a_word_that_frames_the_question_counts_half_unless_there_is_nothing_els
     assert set(framed.values()) == {words.rarity["cache"]}
 
 
-# Words and vectors
-
 refs = st.tuples(st.integers(0, 1), st.integers(1, 8))
 parts = st.floats(0.001, MOST)
 by_words = st.dictionaries(
@@ -179,7 +176,6 @@ def test_words_alone_vectors_alone_and_both_rank():
     by_word = fuse(found, {}, words.perfect)
     by_vector = fuse({}, {(0, 1): near(0.2), (0, 2): near(0.8), (0, 3): near(0.5)}, 0.0)
     alike, most = equals()
-
     assert ranked(by_word)[:3] == [1, 2, 3]
     assert all(match.near == 0 for match in by_word.values())
     assert ranked(by_vector) == [2, 3, 1]
@@ -191,9 +187,6 @@ def test_what_is_said_in_the_first_person_leads_by_its_vector_where_it_counts_mo
     found = fuse({}, {(0, 1): near(0.6), (0, 2): near(0.55, 0.6, voiced=0.8)}, 0.0)
     assert ranked(found) == [2, 1]
     assert found[0, 2].near == 0.55, "as near as it is, however it was said"
-
-
-# Company and time
 
 
 @given(by_words, by_vectors, places, st.dictionaries(refs, times), st.floats(-400, 400), st.floats(0, 400))
@@ -268,9 +261,7 @@ def test_a_long_turn_of_a_conversation_gives_way_to_a_short_one():
         (0, 1): place("talk", after=(2,), size=8 * TURN_BYTES),
         (0, 2): place("talk", before=(1,), size=TURN_BYTES),
     }
-
     together = raise_by_context(fuse(found, {}, most), found, where, most)
-
     assert ranked(together) == [2, 1]
     assert together[0, 1].length < 0 == together[0, 2].length
 
@@ -361,3 +352,69 @@ def test_a_word_that_is_common_everywhere_covers_little_and_a_single_word_covers
     assert covered(common, 1)[1] < covered(rare, 1)[1]
     evidence = [WordEvidence(300, (TermEvidence("mutex", 1, ((7, 1.0),)),))]
     assert covered(evidence, 7, 8) == {7: pytest.approx(0.5, abs=0.1), 8: 0.0}
+
+
+# The time that a question names. The day of the table is a Wednesday.
+
+
+WEDNESDAY = Moment.parse("2026-03-18T10:00:00Z")
+
+
+@pytest.mark.parametrize(("question", "inside", "outside"), cases("time_words", "named", "recall"))
+def test_a_named_time_holds_what_is_of_it_and_nothing_far_from_it(question: str, inside: str, outside: list[str]):
+    span = asked_time(question, WEDNESDAY)
+    assert span is not None
+    assert span.holds(Moment.parse(inside)) == 1
+    assert [span.holds(Moment.parse(other)) for other in outside] == [0] * len(outside)
+
+
+@pytest.mark.parametrize("question", cases("time_words", "not_named", "recall"))
+def test_a_question_that_names_no_time_or_an_impossible_one_asks_for_none(question: str):
+    assert asked_time(question, WEDNESDAY) is None
+
+
+def test_the_edges_fade_because_people_misremember_by_a_day_or_so():
+    span = asked_time("LAST WEEK", WEDNESDAY)
+    assert span is not None
+    assert span == asked_time("last week", WEDNESDAY) != asked_time("this week", WEDNESDAY)
+    fading = [span.holds(Moment.parse(f"2026-03-{day}")) for day in (12, 16, 17, 18)]
+    assert fading == sorted(fading, reverse=True)
+    assert 0 < span.holds(Moment.parse("2026-03-17")) < 1
+
+
+words = st.sampled_from(
+    "a an the two 3 0 31 9999 0001 few couple of day days night week weeks month year years ago last past previous "
+    "this in on since before until after mid monday sunday january may december dec today yesterday tonight weekend "
+    "2026-02-30 9999-12-31 0001-01-01 2024 1st 29 february ,".split()
+)
+phrases = st.lists(words, max_size=8).map(" ".join)
+moments = st.datetimes(timezones=st.just(UTC)).map(Moment.of)
+
+
+@given(st.text() | phrases, moments, moments)
+@example("29 february", WEDNESDAY, WEDNESDAY)
+@example("a day ago", Moment.of(datetime(1, 1, 1, tzinfo=UTC)), WEDNESDAY)
+@example("after today", Moment.of(datetime.max.replace(tzinfo=UTC)), WEDNESDAY)
+def test_any_question_at_any_time_is_read_and_holds_from_zero_to_one(question: str, now: Moment, when: Moment):
+    span = asked_time(question, now)
+    assert span is None or 0 <= span.holds(when) <= 1
+    first, end = sorted((now, when))
+    assert first == end or Span.of(first.datetime(), end.datetime()).holds(first) == 1
+
+
+WORDS = (
+    "a two 3 few of day days week last past previous ago this morning today yesterday the before since on in "
+    "tuesday march may 12 2026 2026-03 1st cart deploy mid"
+).split()
+
+
+@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join))
+def test_a_question_that_is_not_looked_at_closely_names_no_time(question: str):
+    is_found = any(pattern.search(question) for pattern, _ in time_words._readers())
+    assert time_words._HINT.search(question) or not is_found
+
+
+@pytest.mark.parametrize("piece", ["last ", "a couple of ", "march ", "1", "x", "before last ", " ", "2026-03-"])
+def test_of_a_megabyte_only_the_beginning_is_read(piece: str):
+    text = piece * (1_000_000 // len(piece))
+    assert asked_time(f"{text} yesterday", WEDNESDAY) == asked_time(text[: time_words._MAX_CHARS], WEDNESDAY)

@@ -122,16 +122,12 @@ def test_more_strength_never_lowers_and_is_bounded(one: float, other: float):
 def test_age_costs_nothing_for_a_fortnight_then_a_little_more_each_month_and_never_much():
     fortnight = [strength(thread("t", days_old=days), now=NOW, rules=AGE) for days in range(15)]
     months = [strength_factor(strength(thread("t", days_old=30 * n), now=NOW, rules=AGE)) for n in range(60)]
-
     assert {strength_factor(one) for one in fortnight} == {1.0}
     assert months == sorted(months, reverse=True)
     assert months[0] > months[1] > months[2]
     assert months[-1] == 1.0 - MAX_AGE_COST
     assert priority(thread("old"), 0.5, 0.0, []).score > priority(thread("fresh"), 0.45, 1.0, []).score
     assert strength_factor(1.0) < strength_factor(1.3) < 1.2 * strength_factor(1.0), "a pin"
-
-
-# Selection
 
 
 def hit(memory: Memory, score: float = 0.5, **parts: float) -> Hit:
@@ -189,9 +185,7 @@ def test_what_has_nothing_in_common_with_the_question_is_no_answer():
     close = hit(thread("close"), cover=0.0, near=BY_CHANCE * 2)
     beside = hit(thread("beside"), cover=0.0, near=0.0, neighbours=0.1)
     focused = hit(thread("focused"), cover=0.0, near=0.0, focus=0.2)
-
     found = select([far, close, beside, focused], Query())
-
     assert [h.memory.title for h in found.hits] == ["close", "beside", "focused"]
     assert [drop.reason for drop in found.drops] == ["nothing in common"]
 
