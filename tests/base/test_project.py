@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -94,15 +95,19 @@ def test_the_home_folder_and_what_is_above_are_no_project_not_through_a_link_eit
 
 
 def test_neither_a_repository_nor_a_view_in_the_home_folder_is_climbed_to(tmp_path: Path):
-    home = tmp_path / "home"
+    home = (tmp_path / "home").resolve()
     (home / ".ai").mkdir()
     git(home, "init", "-q")
+    git(home, "commit", "-q", "--allow-empty", "-m", "first")
+    git(home, "worktree", "add", "-q", str(home / "tree"))
     (home / "code" / "x").mkdir(parents=True)
 
-    project = find(home / "code" / "x", home)
+    plain, tree = find(home / "code" / "x", home), find(home / "tree", home)
 
-    assert project is not None
-    assert (project.root, project.common_dir) == (home.resolve() / "code" / "x", None)
+    assert plain is not None
+    assert (plain.root, plain.common_dir) == (home / "code" / "x", None)
+    assert tree is not None
+    assert tree.root == home / "tree", "its main work tree is the home"
 
 
 @posix
@@ -192,18 +197,6 @@ def test_a_submodule_is_a_project_of_its_own_and_so_are_its_work_trees(work: Pat
     assert at(work / "lib-feature") == module
 
 
-def test_a_work_tree_of_a_repository_in_the_home_folder_does_not_make_the_home_a_project(tmp_path: Path):
-    home = (tmp_path / "home").resolve()
-    git(home, "init", "-q")
-    git(home, "commit", "-q", "--allow-empty", "-m", "first")
-    git(home, "worktree", "add", "-q", str(home / "tree"))
-
-    project = find(home / "tree", home)
-
-    assert project is not None
-    assert project.root == home / "tree"
-
-
 # The id
 
 
@@ -282,45 +275,37 @@ def victim(work: Path, at, tmp_path: Path) -> Project:
     return claimed(at(repository(work / "victim")), tmp_path)
 
 
-def check_on_its_own(project: Project, folder: Path, victim: Project) -> None:
-    assert project.root == folder
+def pretend(evil: Path, victim: Project, how: str) -> None:
+    match how:
+        case "a link":
+            evil.mkdir()
+            (evil / ".git").symlink_to(victim.root / ".git")
+        case "a made-up work tree":
+            (evil / "fake").mkdir(parents=True)
+            (evil / ".git").write_text("gitdir: fake\n")
+            for name, text in (("HEAD", "ref: x"), ("gitdir", evil / ".git"), ("commondir", victim.common_dir)):
+                (evil / "fake" / name).write_text(f"{text}\n")
+        case "a common dir named inside a git folder":
+            (repository(evil) / ".git" / "commondir").write_text(f"{victim.common_dir}\n")
+            git(evil, "config", "-f", ".git/config", "core.worktree", str(victim.root))
+        case _:
+            evil.mkdir()
+            (evil / ".git").write_text(f"gitdir: {victim.root / how}\n")
+
+
+@posix
+@pytest.mark.parametrize(
+    "how",
+    [".git", ".git/worktrees/tree", "a link", "a made-up work tree", "a common dir named inside a git folder"],
+)
+def test_nothing_that_a_stranger_made_takes_anothers_memory(work: Path, at, victim: Project, how: str):
+    git(victim.root, "worktree", "add", "-q", str(work / "tree"))
+    pretend(work / "evil", victim, how)
+    project = at(work / "evil")
+    assert project.root == work / "evil"
     assert project.key != victim.key
     assert project.common_dir != victim.common_dir
-
-
-def test_a_pointer_to_anothers_repository_does_not_take_its_memory(work: Path, at, victim: Project):
-    git(victim.root, "worktree", "add", "-q", str(work / "tree"))
-    evil = work / "evil"
-    evil.mkdir()
-    for target in (".git", ".git/worktrees/tree"):
-        (evil / ".git").write_text(f"gitdir: {victim.root / target}\n")
-
-        check_on_its_own(at(evil), evil, victim)
     assert at(work / "tree").key == victim.key
-    if sys.platform != "win32":
-        (evil / ".git").unlink()
-        (evil / ".git").symlink_to(victim.root / ".git")
-        check_on_its_own(at(evil), evil, victim)
-
-
-def test_a_made_up_work_tree_does_not_take_anothers_memory(work: Path, at, victim: Project):
-    evil, fake = work / "evil", work / "evil" / "fake"
-    fake.mkdir(parents=True)
-    for path, text in (
-        (evil / ".git", "gitdir: fake"),
-        (fake / "HEAD", "ref: refs/heads/main"),
-        (fake / "gitdir", evil / ".git"),
-        (fake / "commondir", victim.common_dir),
-    ):
-        path.write_text(f"{text}\n")
-    check_on_its_own(at(evil), evil, victim)
-
-
-def test_a_common_dir_named_inside_a_git_folder_is_not_followed(work: Path, at, victim: Project):
-    evil = repository(work / "evil")
-    (evil / ".git" / "commondir").write_text(f"{victim.common_dir}\n")
-    git(evil, "config", "-f", ".git/config", "core.worktree", str(victim.root))
-    check_on_its_own(at(evil), evil, victim)
 
 
 def test_a_work_tree_with_a_git_dir_apart_is_known_by_its_path(work: Path, at):
@@ -337,13 +322,18 @@ MALFORMED = (
 
 
 @posix
-def test_a_malformed_pointer_makes_the_folder_that_holds_it_the_project(work: Path, at):
+def test_a_malformed_pointer_or_an_odd_thing_makes_the_folder_that_holds_it_the_project(work: Path, at):
+    dot_git = work / "odd" / ".git"
     (work / "odd" / "sub").mkdir(parents=True)
     (work / "odd" / "loop").symlink_to(work / "odd" / "loop")
-    for content in MALFORMED:
-        (work / "odd" / ".git").write_bytes(content)
+    odd: list[Callable[[], object]] = [partial(dot_git.write_bytes, content) for content in MALFORMED]
+    odd += [partial(dot_git.symlink_to, dot_git), partial(dot_git.symlink_to, work / "nowhere")]
+    odd += [partial(os.mkfifo, dot_git), dot_git.mkdir]
+    for make in odd:
+        dot_git.unlink(missing_ok=True)
+        make()
         project = at(work / "odd" / "sub")
-        assert (project.root, project.common_dir) == (work / "odd", None), content[:40]
+        assert (project.root, project.common_dir) == (work / "odd", None), str(make)[:200]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -359,23 +349,6 @@ def test_no_pointer_makes_it_raise(work: Path, at, pointer: bytes, common: bytes
         (work / "odd" / ".git").write_bytes(content)
 
         assert at(work / "odd").root == work / "odd"
-
-
-ODD = {
-    "loop": lambda dot_git: dot_git.symlink_to(dot_git),
-    "dangling": lambda dot_git: dot_git.symlink_to(dot_git.parent / "nowhere"),
-    "pipe": os.mkfifo,
-    "empty folder": Path.mkdir,
-}
-
-
-@posix
-@pytest.mark.parametrize("make", ODD.values(), ids=ODD)
-def test_odd_things_called_git_are_survived(work: Path, at, make: Callable[[Path], None]):
-    odd = work / "odd"
-    odd.mkdir()
-    make(odd / ".git")
-    assert (at(odd).root, at(odd).common_dir) == (odd, None)
 
 
 # Stores
@@ -416,10 +389,12 @@ def pair(stores: Path) -> Pair:
 # Found and made
 
 
-def test_looking_for_a_store_makes_nothing(stores: Path):
+def test_looking_for_a_store_makes_nothing_and_what_is_none_is_not_listed(stores: Path):
+    (stores / "notes").mkdir()
+    (stores / "file-p00000000000").write_text("")
     for folder in (stores, stores / "none"):
         assert (store_folder(folder, folder_project(Path("a"))), known(folder)) == (None, ())
-    assert os.listdir(stores) == []
+    assert len(os.listdir(stores)) == 2
 
 
 def test_a_store_folder_says_whose_it_is_and_is_private(stores: Path):
@@ -502,13 +477,17 @@ def test_a_moved_folder_can_be_attached_to_its_store_again(stores: Path):
     assert [entry.attached for entry in shown.values() if entry.attached] == [store.name]
 
 
-def test_attaching_a_project_to_its_own_store_undoes_it(stores: Path, pair: Pair):
+def test_attaching_a_project_to_its_own_store_undoes_it_and_so_does_removing_the_other(stores: Path, pair: Pair):
     (one, store_one), (two, store_two) = pair
+    for _ in range(2):
+        attach(stores, two, store_one.name)
+        assert store_folder(stores, two) == store_one
+        attach(stores, two, store_two.name)
+        attach(stores, two, store_two.name)
+        assert (store_folder(stores, one), store_folder(stores, two)) == (store_one, store_two)
     attach(stores, two, store_one.name)
-    assert store_folder(stores, two) == store_one
-    attach(stores, two, store_two.name)
-    attach(stores, two, store_two.name)
-    assert (store_folder(stores, one), store_folder(stores, two)) == (store_one, store_two)
+    shutil.rmtree(store_one)
+    assert store_folder(stores, two) == store_two, "one that was removed gives the project its own back"
 
 
 def test_a_second_move_may_name_either_folder_of_the_first(stores: Path):
@@ -521,13 +500,6 @@ def test_a_second_move_may_name_either_folder_of_the_first(stores: Path):
 
     assert attach(stores, third, between.name) == store
     assert store_folder(stores, third) == store
-
-
-def test_an_attached_store_that_was_removed_gives_the_project_its_own_back(stores: Path, pair: Pair):
-    (_, store_one), (two, store_two) = pair
-    attach(stores, two, store_one.name)
-    shutil.rmtree(store_one)
-    assert store_folder(stores, two) == store_two
 
 
 def test_an_unknown_store_is_refused_with_the_nearest_that_exists(stores: Path):
@@ -561,12 +533,6 @@ def test_a_damaged_card_hides_no_store(stores: Path, card: str):
     assert known(stores)[0].exists is True
 
 
-def test_what_is_no_store_folder_is_not_listed(stores: Path):
-    (stores / "notes").mkdir()
-    (stores / "file-p00000000000").write_text("")
-    assert known(stores) == ()
-
-
 # The view
 
 
@@ -578,17 +544,9 @@ def test_state_files_are_kept_out_of_commits_and_the_users_are_not():
     assert not [line for line in lines if "agent.conf" in line or "memory" in line]
 
 
-def test_a_users_own_ignore_file_is_never_touched():
-    Path(".ai").mkdir()
-    Path(".ai/.gitignore").write_text("mine\n")
-    prepare_view(Path.cwd())
-    assert Path(".ai/.gitignore").read_text() == "mine\n"
-    assert os.listdir(".ai") == [".gitignore"]
-
-
 @posix
-@pytest.mark.parametrize("layout", ["linked folder", "dangling folder", "linked file", "file"])
-def test_nothing_is_written_through_a_link_or_where_it_cannot_be(tmp_path: Path, layout: str):
+@pytest.mark.parametrize("layout", ["linked folder", "dangling folder", "linked file", "their own file", "file"])
+def test_nothing_is_written_over_theirs_nor_through_a_link_nor_where_it_cannot_be(tmp_path: Path, layout: str):
     view, outside = Path(".ai"), tmp_path / "outside"
     outside.mkdir()
     match layout:
@@ -599,9 +557,14 @@ def test_nothing_is_written_through_a_link_or_where_it_cannot_be(tmp_path: Path,
         case "linked file":
             view.mkdir()
             (view / ".gitignore").symlink_to(outside / "none")
+        case "their own file":
+            view.mkdir()
+            (view / ".gitignore").write_text("mine")
         case _:
             view.write_text("mine")
     prepare_view(Path.cwd())
     prepare_view(Path.cwd() / "gone")
     assert os.listdir(outside) == []
     assert not Path("gone").exists()
+    if layout == "their own file":
+        assert {path.name: path.read_text() for path in view.iterdir()} == {".gitignore": "mine"}

@@ -69,14 +69,11 @@ def test_values_have_the_type_that_was_asked_for():
     assert defaults.text("MEMORY_RECALL_SCHEME") == "off"
     assert defaults.schedule("MEMORY_VALIDATION_SCHEDULE") == (75, 100)
     assert defaults.pair("MEMORY_RECALL_MODELS") == ("opus", "opus")
+    for written_as, floor in (("0.7", 0.7), (".3", 0.3), ("off", 0.0), ("OFF", 0.0), ("1", 1.0)):
+        loaded = load(None, None, {"MEMORY_RECALL_FLOOR": written_as})
+        assert (loaded.figure("MEMORY_RECALL_FLOOR"), loaded.problems) == (floor, ())
     for name in ("MEMORY_LLM", "MEMORY_RULES_SYNC", "MEMORY_SKILLS", "MEMORY_TOASTS"):
         assert defaults.switch(name) is False, "nothing that costs or writes elsewhere is on by default"
-
-
-@pytest.mark.parametrize(("given", "floor"), [("0.7", 0.7), (".3", 0.3), ("off", 0.0), ("OFF", 0.0), ("1", 1.0)])
-def test_the_floor_is_a_number_or_off(given: str, floor: float):
-    loaded = load(None, None, {"MEMORY_RECALL_FLOOR": given})
-    assert (loaded.figure("MEMORY_RECALL_FLOOR"), loaded.problems) == (floor, ())
 
 
 # The layers
@@ -192,11 +189,8 @@ def test_no_hook_environment_ever_widens(tmp_path: Path, mine: dict[str, str], h
 def test_every_usual_way_to_write_a_line_is_read(tmp_path: Path, line: str):
     loaded = user(tmp_path, line)
     assert (loaded.switch("MEMORY_TOASTS"), loaded.problems) == (True, ())
-
-
-def test_a_command_keeps_its_words_and_its_inner_marks(tmp_path: Path):
-    loaded = user(tmp_path, "MEMORY_LLM_COMMAND=\"my llm --tag #1 'x'\"")
-    assert loaded.text("MEMORY_LLM_COMMAND") == "my llm --tag #1 'x'"
+    command = user(tmp_path, "MEMORY_LLM_COMMAND=\"my llm --tag #1 'x'\"").text("MEMORY_LLM_COMMAND")
+    assert command == "my llm --tag #1 'x'", "a command keeps its words and its inner marks"
 
 
 BAD = {
@@ -228,24 +222,20 @@ def test_a_bad_value_is_reported_with_file_and_line_and_the_default_is_used(tmp_
     assert len(problem) <= len(str(tmp_path)) + 300
 
 
-def test_a_bad_value_leaves_the_layer_below_standing(tmp_path: Path):
-    mine = written(tmp_path, "MEMORY_BACKUPS_KEPT=9")
+def test_a_bad_value_leaves_the_layer_below_standing_and_of_a_key_set_twice_the_last_counts(tmp_path: Path):
+    mine = written(tmp_path, "MEMORY_BACKUPS_KEPT=7\nMEMORY_TOASTS=on\nMEMORY_BACKUPS_KEPT=8\n")
     loaded = load(mine, None, {"MEMORY_BACKUPS_KEPT": "lots"})
-    assert loaded.count("MEMORY_BACKUPS_KEPT") == 9
-    (problem,) = loaded.problems
-    assert (problem.startswith("environment: "), problem.endswith(" Using 9.")) == (True, True)
+    assert loaded.count("MEMORY_BACKUPS_KEPT") == 8
+    twice, bad = loaded.problems
+    assert ("agent.conf:1: " in twice, "set again on line 3" in twice) == (True, True)
+    assert (bad.startswith("environment: "), bad.endswith(" Using 8.")) == (True, True)
 
 
 @pytest.mark.parametrize(
     ("line", "meant"),
-    [
-        ("MEMORY_RECAL=off", "MEMORY_RECALL"),
-        ("memory_toasts=on", "MEMORY_TOASTS"),
-        ("RECALL=off", "MEMORY_RECALL"),
-        ("MEMORY_HALFLIFE_DAYS=2", "MEMORY_HALF_LIFE_DAYS"),
-        ("EDITOR=vi", ""),
-    ],
-)
+    [("MEMORY_RECAL=off", "MEMORY_RECALL"), ("memory_toasts=on", "MEMORY_TOASTS"), ("RECALL=off", "MEMORY_RECALL"),
+     ("MEMORY_HALFLIFE_DAYS=2", "MEMORY_HALF_LIFE_DAYS"), ("EDITOR=vi", "")],
+)  # fmt: skip
 def test_an_unknown_key_is_reported_with_what_was_probably_meant(tmp_path: Path, line: str, meant: str):
     (problem,) = user(tmp_path, line).problems
     assert problem.endswith(f"unknown setting (did you mean {meant}?)." if meant else "unknown setting.")
@@ -254,13 +244,6 @@ def test_an_unknown_key_is_reported_with_what_was_probably_meant(tmp_path: Path,
 def test_other_programs_variables_are_not_our_business():
     assert load(None, None, {"MEMORY_LIMIT": "2G", "MEMORY_RECALL": "", "EDITOR": "vi"}).problems == ()
     assert len(load(None, None, {"MEMORY_TOAST": "on"}).problems) == 1
-
-
-def test_of_a_key_set_twice_the_last_counts_and_it_is_said(tmp_path: Path):
-    loaded = user(tmp_path, "MEMORY_BACKUPS_KEPT=7\nMEMORY_TOASTS=on\nMEMORY_BACKUPS_KEPT=8\n")
-    assert loaded.count("MEMORY_BACKUPS_KEPT") == 8
-    (problem,) = loaded.problems
-    assert ("agent.conf:1: " in problem, "set again on line 3" in problem) == (True, True)
 
 
 @pytest.mark.parametrize("line", ["just words", "=on", "MEMORY-TOASTS=on", 'MEMORY_TOASTS="on', "MEMORY_TOASTS='on'x"])

@@ -4,8 +4,6 @@ Real hooks, called as an agent calls them, and real daemons. Each row of FAULTS 
 prompts that each state a rule; at the end a daemon has come up again and everything must be there, once.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

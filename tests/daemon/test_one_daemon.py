@@ -1,6 +1,4 @@
-"""There is one daemon to a home, however many ask for it at once and however the last one ended."""
-
-from __future__ import annotations
+"""There is one daemon to a home, however many ask for it at once and however the last one ended; `recollect daemon`."""
 
 import os
 import shutil
@@ -18,6 +16,7 @@ import recollect
 from recollect.daemon import control
 from recollect.wire import client, lockfile, stub
 from recollect.wire.place import expected_runtime, find_place
+from tests.cli.run import run
 from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, soon
 from tests.wire.test_place import squat
 
@@ -140,19 +139,10 @@ def test_a_daemon_that_hangs_is_ended_by_proof_and_nobody_starts_a_second_meanwh
     assert house.start() != pid
 
 
-def test_at_rest_it_is_alone_private_and_small(house: House, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-not-for-you")
-    monkeypatch.setenv("MEMORY_RECALL", "off")
+def test_at_rest_it_is_alone_private_and_small(house: House):
     pid = house.start()
-
-    assert os.getsid(pid) != os.getsid(0)
     children = [Path(f"/proc/{pid}/task/{task}/children").read_text() for task in os.listdir(f"/proc/{pid}/task")]
     assert not "".join(children).strip()
-    assert os.readlink(f"/proc/{pid}/cwd") == "/"
-    assert all(os.readlink(f"/proc/{pid}/fd/{fd}") == "/dev/null" for fd in (0, 1, 2))
-    environ = Path(f"/proc/{pid}/environ").read_bytes()
-    assert b"sk-not-for-you" not in environ
-    assert b"MEMORY_RECALL" not in environ
     limits = Path(f"/proc/{pid}/limits").read_text()
     assert [line.split()[4] for line in limits.splitlines() if line.startswith("Max core")] == ["0"]
     assert soon(house.started)
@@ -162,17 +152,7 @@ def test_at_rest_it_is_alone_private_and_small(house: House, monkeypatch: pytest
     assert os.stat(house.place.socket).st_mode & 0o077 == 0
     assert not os.path.exists(stub.script_path(str(house.home.root))), "where no hook is installed, none is made"
     assert soon(lambda: house.status()["model"] == "ready")
-    status = house.status()
-    assert status["memory_mb"] < 200
-    assert status["descriptors"] < 30
-
-
-def test_a_home_that_is_removed_ends_it(house: House, tmp_path: Path):
-    pid = house.start()
-    assert soon(house.started)
-    house.home.root.rename(tmp_path / "moved")
-    assert soon(lambda: pid not in house.alive())
-    assert not house.home.root.exists(), "and it makes no new one"
+    assert (house.status()["memory_mb"] < 200, house.status()["descriptors"] < 30) == (True, True)
 
 
 def copied_package(folder: Path) -> Path:
@@ -191,11 +171,18 @@ def test_code_that_changed_ends_it(house: House, tmp_path: Path):
     assert "installation changed" in house.log()
 
 
-def test_idle_it_ends_by_itself(house: House):
+def test_idle_or_without_its_home_it_ends_by_itself(house: House, tmp_path: Path):
     house.home.conf.write_text("MEMORY_DAEMON_IDLE_MINUTES=0.02\n")
     pid = house.start()
     assert soon(lambda: pid not in house.alive())
     assert "why=idle" in house.log()
+
+    house.home.conf.unlink()
+    pid = house.start()
+    assert soon(lambda: house.started() == 2)
+    house.home.root.rename(tmp_path / "moved")
+    assert soon(lambda: pid not in house.alive())
+    assert not house.home.root.exists(), "and it makes no new one"
 
 
 def test_another_version_s_hook_script_is_renewed(house: House):
@@ -224,13 +211,6 @@ def test_a_package_that_is_half_there_is_tried_three_times_then_after_pauses_and
     assert soon(lambda: not lockfile.is_held(house.place.spawn_lock))
 
 
-def test_one_that_ended_in_good_order_is_no_reason_to_pause(house: House):
-    house.start()
-    assert client.read_starts(house.place).count == 1
-    assert control.stop(house.place) is control.Ended.STOPPED
-    assert client.read_starts(house.place).count == 0
-
-
 def test_a_runtime_folder_that_others_can_enter_is_left_for_another(house: House):
     pid = house.start()
 
@@ -255,3 +235,61 @@ def test_a_home_whose_name_is_too_long_for_a_socket_is_served_by_loopback(tmp_pa
         assert other.place.address == f"{long}/run/address"
     finally:
         other.end()
+
+
+# `recollect daemon`: start, status, stop, run
+
+
+def test_without_one_status_says_so_and_started_it_can_be_looked_at_and_stopped(house: House):
+    assert run("daemon", "status").code == 3
+    assert run("daemon", "status", "--json").error["type"] == "NotFound"
+    assert run("daemon", "stop", "--json").json == {"daemon": "not running"}
+    assert house.alive() == []
+    started = run("daemon", "start", "--json")
+    assert started.code == 0
+    assert (started.json["pid"], client.read_starts(house.place).count) == (house.alive()[0], 1)
+    assert run("daemon", "start", "--json").json["pid"] == started.json["pid"], "one is enough"
+    assert f"process {started.json['pid']}" in run("daemon", "status").out
+    assert "was stopped" in run("daemon", "stop").out
+    assert soon(lambda: house.alive() == [])
+    assert client.read_starts(house.place).count == 0, "one that ended in good order is no reason to pause"
+
+
+def test_a_start_that_fails_says_why(house: House, monkeypatch: pytest.MonkeyPatch):
+    """Where the socket would be is a folder that holds something: that is not ours to remove."""
+    os.makedirs(f"{house.place.socket}/theirs", 0o700)
+    os.chmod(house.place.runtime, 0o700)
+
+    failed = run("daemon", "start")
+
+    assert failed.code != 0
+    assert "did not start: It cannot listen" in failed.err
+    assert "No daemon is running; the last one said: It cannot listen" in run("daemon", "status").err
+
+
+def test_status_says_that_restarts_were_many(house: House):
+    house.start()
+    Path(house.place.spawn_lock).write_text(f"4 {time.monotonic()}\n")
+    assert "4 in a row" in run("daemon", "status", "--json").json["restarts"]
+    assert "restarts are slowed down" in run("daemon", "status").out
+
+
+def test_in_the_foreground_it_serves_until_it_is_interrupted(house: House):
+    with subprocess.Popen([sys.executable, "-m", "recollect", "daemon", "run"], stderr=subprocess.PIPE) as process:
+        try:
+            assert soon(lambda: os.path.exists(house.place.socket))
+            assert house.status()["pid"] == process.pid
+            second = run("daemon", "run")
+            assert (second.code, "Another daemon serves this home" in second.err) == (0, True)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 0
+            assert process.stderr
+            assert process.stderr.read() == b""
+        finally:
+            process.kill()
+
+
+def test_a_home_that_is_not_ours_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RECOLLECT_HOME", "/proc/nowhere")
+    for command in (["daemon", "start"], ["daemon", "run"]):
+        assert run(*command).code == 10, command

@@ -1,7 +1,5 @@
 """The server answers whole requests, whatever other clients do, and nothing it holds grows without limit."""
 
-from __future__ import annotations
-
 import os
 import socket
 import threading
@@ -27,9 +25,9 @@ class Echo:
 
     def __init__(self) -> None:
         self.shown: list[bytes] = []
-        self.problems: list[str] = []
         self.unshown: list[bytes] = []
         self.afterwards: list[bytes] = []
+        self.problems: list[str] = []
         self.go_on = threading.Event()
         self.held: list[bool] = []
 
@@ -69,8 +67,8 @@ class Running:
         self.place = place
         self.desk = Echo()
         self.server = Server(place, listen(place, TOKEN), TOKEN, self.desk.answer, self.desk.failed)
-        self._thread = threading.Thread(target=self.server.serve, args=(lambda: "", lambda: remove_socket(place)))
-        self._thread.start()
+        self.thread = threading.Thread(target=self.server.serve, args=(lambda: "", lambda: remove_socket(place)))
+        self.thread.start()
 
     def line(self) -> socket.socket:
         line = socket.socket(fileno=connect(self.place, PATIENCE_S).detach())
@@ -82,13 +80,10 @@ class Running:
             line.sendall(frame.encode_request(header, body))
             return frame.read_reply(line.recv)
 
-    def alive(self) -> bool:
-        return self._thread.is_alive()
-
     def end(self) -> None:
         self.server.stop("the test is over")
-        self._thread.join(PATIENCE_S)
-        assert not self._thread.is_alive()
+        self.thread.join(PATIENCE_S)
+        assert not self.thread.is_alive()
 
 
 @pytest.fixture(params=["unix", "tcp"])
@@ -127,19 +122,17 @@ def test_what_is_printed_counts_as_shown_only_when_it_is_confirmed(running: Runn
     assert running.server.late_because == {HOOK_GONE: 2}
 
 
-def test_who_asks_does_not_wait_for_what_comes_after(running: Running):
+def test_who_asks_does_not_wait_for_what_comes_after_which_is_done_for_who_has_gone_and_may_fail(
+    running: Running,
+):
     assert running.ask(b"x", event="after") == ("ok", b"x")
     assert running.desk.afterwards == []
     running.desk.go_on.set()
     assert soon(lambda: running.desk.afterwards == [b"x"])
-
-
-def test_what_comes_after_is_done_for_a_client_that_has_gone_and_may_fail(running: Running):
-    running.desk.go_on.set()
     running.ask(b"break", event="after")
     with running.line() as line:
         line.sendall(frame.encode_request({"event": "after"}, b"gone"))
-    assert soon(lambda: running.desk.afterwards == [b"gone"])
+    assert soon(lambda: running.desk.afterwards == [b"x", b"gone"])
     assert soon(lambda: running.desk.problems == ["ZeroDivisionError"])
 
 
@@ -216,26 +209,24 @@ def test_beyond_the_limit_of_connections_the_answer_is_busy(running: Running, mo
     assert running.ask(b"x") == ("ok", b"x")
 
 
-def test_beyond_the_limit_of_bytes_the_answer_is_busy(running: Running, monkeypatch: pytest.MonkeyPatch):
+def test_beyond_the_limit_of_bytes_the_answer_is_busy_and_requests_that_wait_for_their_turn_count(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(servers, "MAX_BUFFERED_BYTES", 100_000)
     with running.line() as line:
         with suppress(ConnectionError):
             line.sendall(frame.encode_request({}, bytes(1_000_000))[:-1])
         with suppress(ConnectionError):
             assert frame.read_reply(line.recv) == ("busy", b"")
-
     assert soon(lambda: running.server.counters["busy"] == 1)
     assert running.ask(b"x") == ("ok", b"x")
 
-
-def test_requests_that_wait_for_their_turn_count_too(running: Running, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(servers, "MAX_BUFFERED_BYTES", 100_000)
     with running.line() as line:
         line.sendall(frame.encode_request({"event": "wait"}, bytes(60_000)))
         assert soon(lambda: running.server.active == 1)
         with suppress(ConnectionError):
             assert running.ask(bytes(60_000)) == ("busy", b"")
-        assert soon(lambda: running.server.counters["busy"] == 1)
+        assert soon(lambda: running.server.counters["busy"] == 2)
         running.desk.go_on.set()
         assert frame.read_reply(line.recv) == ("ok", bytes(60_000))
     assert soon(lambda: running.server.connections == 0)
@@ -295,46 +286,36 @@ def test_some_thousands_of_requests_leave_no_descriptor_behind(running: Running)
     assert running.server.counters["answered"] == len(running.desk.shown) == 500
 
 
-def test_over_tcp_a_wrong_token_is_refused(tmp_path: Path):
-    runtime = tmp_path / "r"
-    runtime.mkdir(mode=0o700)
-    running = Running(Place(str(tmp_path), str(runtime), tcp=True))
+@pytest.mark.parametrize("running", ["tcp"], indirect=True)
+def test_over_tcp_a_wrong_token_is_refused(running: Running):
     port = int(Path(running.place.address).read_text().split()[0])
-    try:
-        with socket.create_connection(("127.0.0.1", port)) as line:
-            line.sendall(b"f" * 32 + frame.encode_request({}, b"secret?"))
-            with suppress(ConnectionError):
-                assert line.recv(100) == b""
-        assert soon(lambda: running.server.counters["refused"] == 1)
-        assert running.server.counters["requests"] == 0
-    finally:
-        running.end()
+    with socket.create_connection(("127.0.0.1", port)) as line:
+        line.sendall(b"f" * 32 + frame.encode_request({}, b"secret?"))
+        with suppress(ConnectionError):
+            assert line.recv(100) == b""
+    assert soon(lambda: running.server.counters["refused"] == 1)
+    assert running.server.counters["requests"] == 0
 
 
 @FORKS
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
-def test_another_user_is_refused(tmp_path: Path):
-    runtime = tmp_path / "r"
-    runtime.mkdir(mode=0o700)
-    running = Running(Place(str(tmp_path), str(runtime)))
-    try:
-        for folder in (tmp_path, *tmp_path.parents[:-1]):
-            folder.chmod(folder.stat().st_mode | 0o011)
-        runtime.chmod(0o711)
-        os.chmod(running.place.socket, 0o666)
-        child = os.fork()
-        if child == 0:
-            os.setuid(65_534)
-            with suppress(OSError):
-                line = socket.socket(socket.AF_UNIX)
-                line.connect(running.place.socket)
-                line.sendall(frame.encode_request({}, b"let me in"))
-                os._exit(1 if line.recv(100) else 0)
-            os._exit(0)
-        assert os.waitpid(child, 0)[1] == 0
-        assert soon(lambda: running.server.counters["refused"] == 1)
-    finally:
-        running.end()
+@pytest.mark.parametrize("running", ["unix"], indirect=True)
+def test_another_user_is_refused(running: Running, tmp_path: Path):
+    for folder in (tmp_path, *tmp_path.parents[:-1]):
+        folder.chmod(folder.stat().st_mode | 0o011)
+    os.chmod(running.place.runtime, 0o711)
+    os.chmod(running.place.socket, 0o666)
+    child = os.fork()
+    if child == 0:
+        os.setuid(65_534)
+        with suppress(OSError):
+            line = socket.socket(socket.AF_UNIX)
+            line.connect(running.place.socket)
+            line.sendall(frame.encode_request({}, b"let me in"))
+            os._exit(1 if line.recv(100) else 0)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert soon(lambda: running.server.counters["refused"] == 1)
 
 
 def test_however_many_wait_for_long_others_are_answered_at_once(running: Running):
@@ -364,7 +345,7 @@ def test_who_waits_for_long_does_not_keep_a_server_from_ending(running: Running,
         line.sendall(frame.encode_request({"event": "hold", "deadline_ms": "60000"}, b""))
         assert frame.read_reply(line.recv)[0] == "wait"
         running.server.stop("enough")
-        assert soon(lambda: not running.alive(), PATIENCE_S / 2)
+        assert soon(lambda: not running.thread.is_alive(), PATIENCE_S / 2)
 
 
 def test_a_client_that_goes_while_it_is_waited_for_costs_nothing(running: Running):

@@ -1,15 +1,18 @@
-"""Hooks through a real daemon: what is remembered reaches the agent, and nothing that goes wrong ends the daemon."""
-
-from __future__ import annotations
+"""Hooks through a real daemon: what is remembered reaches the agent, nothing that goes wrong ends the daemon, and a
+language model is in nobody's way and gone when the daemon is."""
 
 import json
 import os
 import shutil
+import signal
 import socket
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +23,16 @@ from recollect.app.core import App
 from recollect.base import project as projects
 from recollect.base.clock import SystemClock
 from recollect.base.settings import load
+from recollect.model.memory import Kind, Rule, Status
+from recollect.model.query import Query
 from recollect.model.result import Scope
 from recollect.ops import memories
 from recollect.store import Store
-from recollect.wire import frame, pointer
+from recollect.wire import frame, pointer, stub
 from recollect.wire.place import connect
 from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, soon
+from tests.llm.standin import StandIn
+from tests.llm.test_program import alive, written
 from tests.wire.conftest import leave
 
 pytestmark = [pytest.mark.skipif(not LINUX, reason="looks at processes in /proc"), FORKS]
@@ -101,11 +108,6 @@ def alone(house: House, tmp_path: Path) -> Session:
     return Session(house, tmp_path / "shop")
 
 
-def wait_for_confirmed(session: Session, count: int) -> None:
-    """What was shown is written after its answer was confirmed; a prompt that comes in between sees the old state."""
-    assert soon(lambda: session.house.status()["answered"] == count)
-
-
 def test_a_prompt_brings_a_memory_until_it_was_seen_once(session: Session):
     session.pin("Deploys go through staging first")
     confirmed = session.house.status()["answered"]
@@ -113,7 +115,8 @@ def test_a_prompt_brings_a_memory_until_it_was_seen_once(session: Session):
         kind, printed = session.hook("UserPromptSubmit", prompt="how do we deploy to staging?", confirm=is_printed)
         assert (kind, b"Deploys go through staging first" in printed) == ("ok", is_brought)
         confirmed += is_printed
-        wait_for_confirmed(session, confirmed)
+        # What was shown is written after its answer was confirmed; a prompt that comes in between sees the old state.
+        assert soon(lambda: session.house.status()["answered"] == confirmed)  # noqa: B023 - asked at once
 
 
 def test_what_hooks_left_in_the_spool_is_taken_in_once_and_nonsense_holds_nobody_up(alone: Session):
@@ -150,33 +153,24 @@ def test_while_another_process_holds_the_database_a_prompt_is_answered_and_an_ev
     assert session.hook("Stop") == ("ok", b"")
 
 
-def test_a_damaged_database_ends_no_daemon(session: Session):
+def test_a_damaged_database_and_a_project_that_is_deleted_under_it_end_no_daemon(session: Session):
     session.pin("Deploys go through staging first")
     session.store_path().write_bytes(b"this is no database" * 1_000)
     session.hook("UserPromptSubmit", prompt="how do we deploy?")
     kind, _ = session.hook("UserPromptSubmit", prompt="how do we deploy?")
     assert kind == "ok", "it was set aside, and a new one begun"
-
-
-def test_a_project_that_is_deleted_under_it_ends_no_daemon(session: Session):
-    session.pin("Deploys go through staging first")
-    session.hook("SessionStart", source="startup")
     shutil.rmtree(session.project)
     for _ in range(3):
         assert session.hook("UserPromptSubmit", prompt="still there?")[0] in ("ok", "error")
 
 
-BROKEN = [
-    b"", b"{", b"null", b"[]", b"\xff\xfe", b"{}", b'{"session_id": 3}', b"[" * 100_000, b"\0" * 10_000,
-    b'{"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": ' + b'"x"' * 3,
-]  # fmt: skip
-
-
 def test_whatever_is_sent_there_is_an_answer_and_the_daemon_lives(session: Session):
     session.pin("Deploys go through staging first")
     failed = session.house.status()["failed"]
+    broken = [b"", b"{", b"null", b"[]", b"\xff\xfe", b"{}", b'{"session_id": 3}', b"[" * 100_000, b"\0" * 10_000]
+    broken.append(b'{"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": ' + b'"x"' * 3)
     for event in ("UserPromptSubmit", "Nonsense", ""):
-        for body in BROKEN:
+        for body in broken:
             assert session.hook(event, body=body)[0] in ("ok", "error")
     assert session.hook("UserPromptSubmit", prompt="how do we deploy to staging? " * 40_000)[0] == "ok"
     assert session.house.status()["failed"] == failed, session.house.log()
@@ -247,3 +241,199 @@ def test_a_home_that_can_no_longer_be_written_ends_it(house: House):
         assert soon(lambda: pid not in house.alive())
     finally:
         house.home.root.chmod(0o700)
+
+
+# A prompt that waits for a language model
+
+
+HANGING_SHELL = "#!/bin/sh\necho $$ >> {pids}\nsleep 600 &\nwait\n"
+PROMPT = "how do we deploy to staging?"
+
+
+class Site(Session):
+    """A project whose prompts wait for a language model."""
+
+    def __init__(self, house: House, folder: Path, seconds: int) -> None:
+        super().__init__(house, folder / "shop")
+        self.model = StandIn(folder / "model", "NONE")
+        self.pids = folder / "pids"
+        house.home.conf.write_text(
+            f"MEMORY_LLM=on\nMEMORY_LLM_COMMAND={self.model.command}\nMEMORY_RECALL_SCHEME=single\n"
+            f"MEMORY_RECALL_SECONDS={seconds}\n"
+        )
+
+    def hang(self) -> None:
+        self.model.path.write_text(HANGING_SHELL.format(pids=self.pids), encoding="utf-8")
+
+    def hanging(self) -> list[int]:
+        """Models that were started and are still there."""
+        pids = self.pids.read_text().split() if self.pids.exists() else []
+        return [int(pid) for pid in pids if Path(f"/proc/{pid}").exists()]
+
+    def line(self, event: str, session: str, **fields: Any) -> socket.socket:
+        """Of a hook that can wait."""
+        line = socket.socket(fileno=connect(self.house.place, 10).detach())
+        line.settimeout(30)
+        header = {**self.header(event), "deadline_ms": "5000", "patience_ms": "60000"}
+        line.sendall(frame.encode_request(header, self.payload(event, session_id=session, **fields)))
+        return line
+
+
+def test_while_a_model_hangs_every_other_hook_is_answered(house: House, tmp_path: Path):
+    site = Site(house, tmp_path, seconds=60)
+    site.hang()
+    pinned = site.pin("Deploys to staging go first")
+    house.start()
+    with ExitStack() as stack:
+        for number in range(5):  # one more than there are threads that answer
+            waiting = site.line("UserPromptSubmit", f"s{number}", prompt=PROMPT, prompt_id="p")
+            stack.enter_context(waiting)
+            assert frame.read_reply(waiting.recv) == ("wait", b"60000"), house.log()
+        assert soon(lambda: len(site.hanging()) == 5, 20)
+
+        start, start_said = site.hook("SessionStart", session_id="other", source="startup")
+        prompt, said = site.hook("UserPromptSubmit", session_id="other", prompt=PROMPT, prompt_id="p")
+        call: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "t"}
+        same, _ = site.hook("PreToolUse", session_id="s0", **call)
+        stop, _ = site.hook("Stop", session_id="s0")
+
+        assert (start, prompt, same, stop) == ("ok", "ok", "ok", "ok")
+        assert pinned.encode() in said + start_said
+        assert len(site.hanging()) == 5
+
+
+def test_a_model_that_hangs_is_gone_and_ordinary_recall_stands(house: House, tmp_path: Path):
+    site = Site(house, tmp_path, seconds=3)
+    site.hang()
+    pinned = site.pin("Deploys to staging go first")
+    house.start()
+
+    with site.line("UserPromptSubmit", "s1", prompt=PROMPT, prompt_id="p") as line:
+        rest = bytearray()
+        assert frame.read_reply(line.recv, rest) == ("wait", b"3000")
+        kind, said = frame.read_reply(line.recv, rest)
+
+    assert kind == "ok"
+    assert pinned.encode() in said
+    assert soon(lambda: site.pids.exists() and not site.hanging())
+    assert soon(lambda: 'said="no answer in time"' in house.log(), 5), house.log()
+
+
+def test_the_real_hook_waits_and_prints_what_was_chosen(house: House, tmp_path: Path):
+    site = Site(house, tmp_path, seconds=30)
+    site.pin("Deploys to staging go first")
+    chosen = site.pin("Anna signs every release")
+    site.model.answers(chosen)
+    stub.write_hook(str(house.home.root), sys.executable)
+    house.start()
+    body = {"session_id": "s1", "cwd": str(site.project), "prompt": PROMPT, "prompt_id": "p"}
+
+    ran = subprocess.run(
+        [stub.script_path(str(house.home.root)), "UserPromptSubmit", "--deadline-ms", "5000", "--patience-ms", "30000"],
+        input=json.dumps(body).encode(), capture_output=True, timeout=60, cwd=site.project,
+        env={**os.environ, "CLAUDE_PROJECT_DIR": str(site.project)}, check=False,
+    )  # fmt: skip
+
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    told = json.loads(ran.stdout)["hookSpecificOutput"]["additionalContext"]
+    assert chosen in told
+    assert "Deploys to staging" not in told
+    assert soon(lambda: house.status()["answered"] == 1)
+
+
+# A model that is asked in the background
+
+
+UNSURE = "prefer composition over inheritance"
+ANSWER = json.dumps({"rule": True, "quote": UNSURE, "type": "devops"})
+WITHIN_S = 60
+
+
+def switch_on(house: House, command: str) -> None:
+    house.home.conf.write_text(f"MEMORY_LLM=on\nMEMORY_LLM_COMMAND={command}\n", encoding="utf-8")
+
+
+def program(folder: Path, code: str) -> str:
+    path = folder / "odd"
+    path.write_text(f"#!{sys.executable} -I\n" + textwrap.dedent(code), encoding="utf-8")
+    path.chmod(0o700)
+    return str(path)
+
+
+def say(session: Session, prompt: str) -> None:
+    """A turn of one prompt: told to the daemon, and written down as the agent writes it."""
+    path = session.project.parent / "t.jsonl"
+    session.hook("SessionStart", source="startup", transcript_path=str(path))
+    at = SystemClock().now().iso()
+    line = {"type": "user", "uuid": "u1", "timestamp": at, "message": {"role": "user", "content": prompt}}
+    session.hook("UserPromptSubmit", prompt=prompt, transcript_path=str(path))
+    path.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    session.hook("Stop", transcript_path=str(path))
+
+
+def rules(session: Session) -> list[Rule]:
+    with session.store() as store:
+        found = store.find(Query(kinds=(Kind.RULE,), limit=100))
+    return [one for one in found if isinstance(one, Rule)]
+
+
+HANGS = """
+    import os, time
+    if os.fork() == 0:
+        os.setsid()
+        open("{0}/child", "w").write(f"{{os.getpid()}}\\n")
+        time.sleep(600)
+    open("{0}/pid", "w").write(f"{{os.getpid()}}\\n")
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_while_a_model_hangs_hooks_are_answered_and_a_daemon_that_ends_takes_it_along(
+    alone: Session, tmp_path: Path, number: signal.Signals
+):
+    switch_on(alone.house, program(tmp_path, HANGS.format(tmp_path)))
+    daemon = alone.house.start()
+    say(alone, UNSURE)
+    assert soon((tmp_path / "pid").exists, WITHIN_S), alone.house.log()
+    alone.pin("The Solana validator restarts with the vestibule flag")
+    pids = [written(tmp_path / "pid"), written(tmp_path / "child")]
+
+    kind, printed = alone.hook("UserPromptSubmit", prompt="how does the Solana validator restart")
+
+    assert (kind, b"vestibule" in printed) == ("ok", True)
+    assert all(map(alive, pids))
+    os.kill(daemon, number)
+    assert soon(lambda: not any(map(alive, pids)), WITHIN_S)
+
+
+@pytest.mark.parametrize("blocked", [True, False])
+def test_a_prompt_that_is_unsure_is_in_force_once_a_model_says_so_and_the_model_itself_is_not_heard(
+    alone: Session, tmp_path: Path, blocked: bool
+):
+    """Where it takes the mark away on purpose the hook does hear it: so it is the mark that stops it."""
+    stub.write_hook(str(alone.house.home.root), sys.executable)
+    hook = stub.script_path(str(alone.house.home.root))
+    payload = alone.payload("UserPromptSubmit", prompt="inner words", session_id="inner").decode()
+    model = program(
+        tmp_path,
+        f"""
+        import os, subprocess
+        environ = dict(os.environ, XDG_RUNTIME_DIR={os.environ["XDG_RUNTIME_DIR"]!r})
+        {"pass" if blocked else "del environ['BLOCK_HOOK_AGENTS']"}
+        words = [{hook!r}, "claude-code", "UserPromptSubmit", "--deadline-ms", "8000"]
+        os.chdir({str(alone.project)!r})
+        ran = subprocess.run(words, input={payload!r}.encode(), env=environ, capture_output=True)
+        open("{tmp_path}/inner", "w").write(f"{{len(ran.stdout)}}\\n")
+        print({json.dumps(json.dumps({"type": "result", "is_error": False, "result": ANSWER}))})
+        """,
+    )
+    switch_on(alone.house, model)
+    alone.house.start()
+
+    say(alone, UNSURE)
+
+    assert soon((tmp_path / "inner").exists, WITHIN_S), alone.house.log()
+    assert soon(lambda: [one.status for one in rules(alone)] == [Status.ACTIVE], WITHIN_S), alone.house.log()
+    assert blocked or soon(lambda: "inner" in alone.house.log(), WITHIN_S)  # logged after the hook is answered
+    assert ("inner" in alone.house.log()) is not blocked

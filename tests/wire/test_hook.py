@@ -187,13 +187,8 @@ def test_a_reply_is_printed_whole_or_where_a_pipe_might_cut_it_not_at_all(world:
 @pytest.mark.parametrize(
     "reply",
     [
-        frame.encode_reply(frame.BUSY),
-        frame.encode_reply(frame.ERROR, b"not for printing"),
-        frame.encode_reply("a kind of a later day", b"not for printing"),
-        ok(b"another magic").replace(b"RCL1", b"RCL9"),
-        b"",
-        b"HTTP/1.1 200 OK\r\n\r\nhello",
-        b"\n" * 1_000_000,
+        *(frame.encode_reply(kind, b"not for printing") for kind in (frame.BUSY, frame.ERROR, "a kind of a later day")),
+        *(ok(b"another magic").replace(b"RCL1", b"RCL9"), b"", b"HTTP/1.1 200 OK\r\n\r\nhello", b"\n" * 1_000_000),
     ],
     ids=lambda reply: repr(reply[:24]),
 )
@@ -212,13 +207,6 @@ def test_an_answer_to_what_could_not_be_written_down_is_printed_and_the_event_is
     assert [said["session"] for said in spooled(world.place)] == ["s1"]
 
 
-NO_ANSWERS = {
-    "half a reply, whose other half never comes": ok(b"half of it")[:-3],
-    "one that only retires": frame.encode_reply(frame.RETIRING),
-    "silence": None,
-}
-
-
 def test_a_stopped_daemon_is_given_up_in_time(world: World):
     """The system still accepts connections for it, and as many bytes as the socket's buffer takes."""
     with listen(world.place, "t" * 64):
@@ -226,7 +214,9 @@ def test_a_stopped_daemon_is_given_up_in_time(world: World):
         check_kept_at_the_end(world, body=bytes(1_000_000), sessions=["s1", ""])
 
 
-@pytest.mark.parametrize("answer", NO_ANSWERS.values(), ids=NO_ANSWERS)
+@pytest.mark.parametrize(
+    "answer", [ok(b"half of it")[:-3], frame.encode_reply(frame.RETIRING), None], ids=["half", "retires", "silence"]
+)
 def test_what_never_becomes_an_answer_is_given_up_in_time_and_the_event_is_kept(world: World, answer: bytes | None):
     with EchoServer(world.place, lambda *_: answer):
         check_kept_at_the_end(world, sessions=["s1"])
@@ -313,35 +303,25 @@ def test_whatever_stands_in_the_socket_s_place_does_no_harm(world: World, leave:
     assert len(spooled(world.place)) == 1
 
 
-def test_a_home_that_was_taken_away_under_the_hook_does_no_harm(world: World):
-    moved = shutil.copy(stub.code_path(world.home), world.runtime)
-    shutil.rmtree(world.home)
-
-    ran = world.hook(*CALM, shell=f'"{sys.executable}" -I -S "{moved}" "$@"')
-
-    assert silent(ran)
-    assert not Path(world.home).exists()
-
-
-def test_a_home_that_cannot_be_written_does_no_harm(world: World):
-    """A file in the lock's place stands for a read-only disk, which root could not see otherwise."""
+def test_a_home_that_cannot_be_written_or_was_taken_away_under_the_hook_does_no_harm(world: World):
+    """A folder in the lock's place stands for a read-only disk, which root could not see otherwise."""
     Path(world.place.spawn_lock).mkdir()
     assert silent(world.hook(*CALM, body=BODY))
     assert len(spooled(world.place)) == 1
+    moved = shutil.copy(stub.code_path(world.home), world.runtime)
+    shutil.rmtree(world.home)
+    assert silent(world.hook(*CALM, shell=f'"{sys.executable}" -I -S "{moved}" "$@"'))
+    assert not Path(world.home).exists()
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"HOME": ""},
-        {"HOME": "/nonexistent"},
-        {"LANG": "C", "LC_ALL": "C"},
-        {"LANG": "no_SUCH.locale"},
-        {"RECOLLECT_HOME": "/nonexistent"},
+        {"HOME": "", "PATH": "", "LANG": "C", "LC_ALL": "C"},
+        {"HOME": "/nonexistent", "RECOLLECT_HOME": "/nonexistent", "LANG": "no_SUCH.locale"},
         {"PYTHONSTARTUP": "/nonexistent", "PYTHONPATH": "/nonexistent", "PYTHONHOME": "/nonexistent"},
         {"PYTHONINSPECT": "1", "PYTHONVERBOSE": "2", "PYTHONWARNINGS": "error", "PYTHONIOENCODING": "no-such"},
         {"PYTHONMALLOC": "no-such", "PYTHONHASHSEED": "no-such", "PYTHONPLATLIBDIR": "no-such"},
-        {"PATH": ""},
         {f"MEMORY_{number}": "x" for number in range(200)},
     ],
     ids=lambda changes: " ".join(list(changes)[:4]),
@@ -462,12 +442,8 @@ def test_any_name_of_python_and_home_is_called_as_it_is(tmp_path: Path, runtime:
     assert subprocess.run([stub.script_path(str(home)), "Stop"], capture_output=True).stdout == b"Stop"
 
 
-NO_PYTHON = {
-    "gone": None,
-    "forbidden": (b"", 0o600),
-    "not a program": (b"\x7fELF nonsense", 0o700),
-    "crashes": (b"#!/bin/sh\necho oops >&2\nkill -SEGV $$\n", 0o700),
-}
+NO_PYTHON = {"gone": None, "forbidden": (b"", 0o600), "not a program": (b"\x7fELF nonsense", 0o700)}
+NO_PYTHON["crashes"] = (b"#!/bin/sh\necho oops >&2\nkill -SEGV $$\n", 0o700)
 
 
 @pytest.mark.parametrize("fate", [*NO_PYTHON, "of another version", "half"])

@@ -1,7 +1,5 @@
 """Pointers: where to look, never what was said."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -17,21 +15,12 @@ from tests.wire.conftest import leave
 
 HEADER = {"host": "claude-code", "event": "PostToolBatch", "cwd": "/work", "env-CLAUDE_CODE_SESSION_ID": "from-env"}
 SECRET = "the words that were said"
+CALL = {"tool_use_id": "t1", "tool_input": {"command": SECRET}, "tool_response": SECRET}
 BODY = {
-    "session_id": "s1",
-    "transcript_path": "/nowhere/s1.jsonl",
-    "cwd": "/projects/shop/sub",
-    "prompt_id": "p1",
-    "prompt": SECRET,
-    "tool_calls": [
-        {"tool_use_id": "t1", "tool_input": {"command": SECRET}, "tool_response": SECRET},
-        {"tool_use_id": "t2"},
-        "not a call",
-    ],
-    "tool_input": {"file_path": SECRET},
-    "last_assistant_message": SECRET,
-    "reason": "clear",
-}
+    "session_id": "s1", "transcript_path": "/nowhere/s1.jsonl", "cwd": "/projects/shop/sub", "prompt_id": "p1",
+    "prompt": SECRET, "tool_calls": [CALL, {"tool_use_id": "t2"}, "not a call"], "tool_input": {"file_path": SECRET},
+    "last_assistant_message": SECRET, "reason": "clear",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -43,24 +32,10 @@ def test_a_pointer_says_where_to_look_and_not_what_was_said():
     made = pointer.make(HEADER, json.dumps(BODY).encode())
 
     assert made == {
-        "host": "claude-code",
-        "event": "PostToolBatch",
-        "session": "s1",
-        "project": "",
-        "cwd": "/projects/shop/sub",
-        "prompt": "p1",
-        "source": "clear",
-        "transcript": "/nowhere/s1.jsonl",
-        "transcript_bytes": -1,
-        "tools": ["t1", "t2"],
-        "mark": "75d4c174",
-    }
-
-
-def test_a_pointer_knows_how_long_the_transcript_was(tmp_path: Path):
-    (tmp_path / "t.jsonl").write_text("12345")
-    made = pointer.make({}, json.dumps({"transcript_path": str(tmp_path / "t.jsonl")}).encode())
-    assert made["transcript_bytes"] == 5
+        "host": "claude-code", "event": "PostToolBatch", "session": "s1", "project": "", "cwd": "/projects/shop/sub",
+        "prompt": "p1", "source": "clear", "transcript": "/nowhere/s1.jsonl", "transcript_bytes": -1,
+        "tools": ["t1", "t2"], "mark": "75d4c174",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -105,16 +80,13 @@ def test_what_was_left_is_drained_the_oldest_first_and_nothing_is_taken_away(pla
 
 
 def test_a_pointer_whose_hook_is_still_running_is_left_alone(place: Place, monkeypatch: pytest.MonkeyPatch):
-    pointer.leave(place, {"n": 1})
-    assert list(spool.drain(place)) == []
-    monkeypatch.setattr(spool, "MAX_HOOK_S", 0.0)
-    assert len(list(spool.drain(place))) == 1, "no hook takes so long: the number is another process's by now"
-
-
-def test_a_pointer_from_before_the_machine_was_started_anew_is_drained(place: Place):
     path = Path(pointer.leave(place, {"n": 1}))
+    assert list(spool.drain(place)) == []
+    with monkeypatch.context() as patch:
+        patch.setattr(spool, "MAX_HOOK_S", 0.0)
+        assert len(list(spool.drain(place))) == 1, "no hook takes so long: the number is another process's by now"
     path.rename(path.with_name(f"{10**19}.{os.getpid()}"))
-    assert len(list(spool.drain(place))) == 1
+    assert len(list(spool.drain(place))) == 1, "it is from before the machine was started anew"
 
 
 @pytest.mark.parametrize("cut", range(60, 130, 7))
@@ -136,14 +108,12 @@ def test_what_cannot_be_read_is_set_aside_and_counted(place: Place):
     assert spool.count_lost(place) == 5
 
 
-def test_past_the_limit_events_are_counted(place: Place, monkeypatch: pytest.MonkeyPatch):
+def test_an_empty_place_is_drained_too_and_past_the_limit_events_are_counted(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+):
+    assert (list(spool.drain(place)), spool.count_lost(place)) == ([], 0)
+    assert not Path(place.runtime).exists()
     monkeypatch.setattr(pointer, "MAX_POINTERS", 2)
     kept = [pointer.leave(place, {"n": n}) for n in range(5)]
     assert [bool(path) for path in kept] == [True, True, False, False, False]
     assert spool.count_lost(place) == 3
-
-
-def test_an_empty_place_is_drained_too(place: Place):
-    assert list(spool.drain(place)) == []
-    assert spool.count_lost(place) == spool.count_files(place.spool + spool.FOLDER) == 0
-    assert not Path(place.runtime).exists()
