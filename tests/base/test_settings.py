@@ -68,7 +68,6 @@ def test_values_have_the_type_that_was_asked_for():
     assert defaults.figure("MEMORY_HALF_LIFE_DAYS") == 3.0
     assert defaults.text("MEMORY_RECALL_SCHEME") == "off"
     assert defaults.schedule("MEMORY_VALIDATION_SCHEDULE") == (75, 100)
-    assert defaults.pair("MEMORY_RECALL_MODELS") == ("opus", "opus")
     for written_as, floor in (("0.7", 0.7), (".3", 0.3), ("off", 0.0), ("OFF", 0.0), ("1", 1.0)):
         loaded = load(None, None, {"MEMORY_RECALL_FLOOR": written_as})
         assert (loaded.figure("MEMORY_RECALL_FLOOR"), loaded.problems) == (floor, ())

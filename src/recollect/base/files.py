@@ -1,12 +1,9 @@
 """Files that are ours alone, written whole or not at all and never through a link; and files of somebody else.
 
 Ours: a write goes into a new file beside the target, reaches the disk, and takes the target's name in one step, all of
-it relative to an opened folder, so a folder swapped for a link meanwhile changes nothing. Raises OSError as the system
-does, and HomeRefused where a link stands in the place of a file.
-
-Others': a person, an agent or an editor may write them at any moment. So the new text is written beside the file and
-the two names are swapped in one step; if what then lies under the spare name is not what we had read, it goes back, and
-the caller begins anew (Conflict). Where a system cannot swap, the file is checked just before it is replaced.
+it relative to an opened folder, so a folder swapped for a link meanwhile changes nothing. Others': a person, an agent
+or an editor may write them at any moment, so the new text is written beside the file and the two names are swapped in
+one step; if what then lies under the spare name is not what we had read, it goes back, and the caller begins anew.
 """
 
 from __future__ import annotations
@@ -54,31 +51,37 @@ def stamp(path: str | Path | None) -> Stamp | None:
 
 def write_private(path: Path, text: str) -> None:
     """Replace `path` with `text`, 0600 whatever the umask; refuse where a link stands."""
-    with open_folder(path.parent, follow=True) as folder:
-        _replace(folder, path, text, PRIVATE_FILE, sync=True)
-        sync_folder(folder)
+    _write(path, text, PRIVATE_FILE, follow=True)
 
 
 def write_view(path: Path, text: str) -> None:
-    """Replace `path`, in a project's tree, whole or not at all, and through no link of folder or file. Not synced: it
-    can be made again."""
-    with open_folder(path.parent, follow=False) as folder:
-        _replace(folder, path, text, 0o644, sync=False)
+    """Replace `path`, in a project's tree, through no link of folder or file. Not synced: it can be made again."""
+    _write(path, text, 0o644, sync=False)
 
 
 def create_new(path: Path, text: str, *, mode: int) -> bool:
-    """Make `path`, in a project's tree, unless something is there already; nobody ever sees half of it. The folder
-    itself may not be a link."""
-    with open_folder(path.parent, follow=False) as folder:
-        if _status(folder, path) is not None:
+    """Make `path`, in a project's tree, unless something is there; nobody sees half of it, no folder may be a link."""
+    return _write(path, text, mode, is_new=True)
+
+
+def _write(path: Path, text: str, mode: int, *, follow: bool = False, sync: bool = True, is_new: bool = False) -> bool:
+    with open_folder(path.parent, follow=follow) as folder:
+        found = _status(folder, path)
+        if found is not None and is_new:
             return False
-        spare = write_spare(folder, path, text.encode("utf-8"), mode)
+        if found is not None and (not stat.S_ISREG(found.st_mode) or found.st_nlink > 1):
+            message = f"{path} is not a plain file of its own (a link, a folder or a device)."
+            raise HomeRefused(message, hint="Move it away; Recollect makes a new one.")
+        spare = write_spare(folder, path, text.encode("utf-8"), mode, sync=sync)
         try:
-            is_made = name_if_free(folder, spare, path)
-            sync_folder(folder)
-            return is_made
+            if is_new:
+                return name_if_free(folder, spare, path)
+            os.replace(_relative(folder, spare), _relative(folder, path), src_dir_fd=folder, dst_dir_fd=folder)
+            return True
         finally:
             _remove(folder, spare)
+            if sync:
+                sync_folder(folder)
 
 
 def read_limited(path: Path, max_bytes: int, *, follow: bool = False) -> bytes:
@@ -165,19 +168,6 @@ def name_if_free(folder: int | None, spare: Path, path: Path) -> bool:
             return False
         os.rename(*names, src_dir_fd=folder, dst_dir_fd=folder)
     return True
-
-
-def _replace(folder: int | None, path: Path, text: str, mode: int, *, sync: bool) -> None:
-    found = _status(folder, path)
-    if found is not None and (not stat.S_ISREG(found.st_mode) or found.st_nlink > 1):
-        message = f"{path} is not a plain file of its own (a link, a folder or a device)."
-        raise HomeRefused(message, hint="Move it away; Recollect makes a new one.")
-    spare = write_spare(folder, path, text.encode("utf-8"), mode, sync=sync)
-    try:
-        os.replace(_relative(folder, spare), _relative(folder, path), src_dir_fd=folder, dst_dir_fd=folder)
-    except BaseException:
-        _remove(folder, spare)
-        raise
 
 
 def _relative(folder: int | None, path: Path) -> str:

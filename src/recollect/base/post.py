@@ -30,8 +30,7 @@ class BadAddress(ValueError):
 def post_json(
     url: str, body: Mapping[str, object], headers: Mapping[str, str], *, timeout_s: float, max_bytes: int
 ) -> tuple[int, str, bytes]:
-    """Status, reason and content, which may be one byte longer than `max_bytes`, so that the caller sees that it is too
-    long. Raises TimeoutError, OSError, HTTPException, BadAddress or ValueError."""
+    """Status, reason, content (one byte over `max_bytes` if it is too long); OSError, HTTPException or ValueError."""
     kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
     try:
         parts = urlsplit(url)

@@ -4,9 +4,8 @@ Found by reading files, never by running git: the first `.git` upwards (worktree
 submodule is its own), else the nearest `.ai/`, else the folder itself. The user's home, what is above it, and the root
 are never a project.
 
-A stranger may have written anything in a tree, so a pointer out of it counts only if the place it names points back:
-otherwise an unpacked archive could claim another project's memory. For the same reason keys that are made of paths
-begin with `p`, which no id read from a file can.
+A stranger may have written anything in a tree, so a pointer out of it counts only if the place it names points back: an
+unpacked archive could claim another project's memory. For that reason keys made of paths begin with `p`, as no id can.
 """
 
 from __future__ import annotations
@@ -189,8 +188,7 @@ def _path_key(folder: str) -> str:
 
 
 def claim(projects: Path, project: Project, fresh: str) -> Project:
-    """Give a repository the id that lets it move (`fresh`: 32 random hex digits), before its first store is made. A
-    store made under the path's key, where the id could not be written, stays in use."""
+    """Give a repository the id that lets it move, `fresh`, before its first store is made: one under its path stays."""
     if project.common_dir is None or re.fullmatch(_ID, project.key) or store_folder(projects, project):
         return project
     if not re.fullmatch(_ID, fresh):

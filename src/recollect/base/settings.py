@@ -75,10 +75,6 @@ class Settings(NamedTuple):
         offset, cycle = self.text(name).split("/")
         return int(offset), int(cycle)
 
-    def pair(self, name: str) -> tuple[str, str]:
-        first, second = self.text(name).split("/")
-        return first, second
-
     def text(self, name: str) -> str:
         """Any setting as it is written; for texts and choices the only way."""
         return next(value.value for value in self.values if value.name == name)

@@ -45,8 +45,7 @@ RETRY_S = (5.0, 120.0)
 
 
 class Model:
-    """The one embedder of the process. numpy has one thread (recollect/__init__.py): a second one makes hooks that are
-    answered beside background embedding twenty times slower."""
+    """The one embedder of the process."""
 
     def __init__(self, wanted: str = "shipped", key_file: Path | None = None) -> None:
         self.wanted = wanted  # what the settings named last: loaded by the next `load`

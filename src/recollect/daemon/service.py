@@ -98,8 +98,7 @@ class Service:
         self._apps.close()
 
     def _shutdown_reason(self) -> str:
-        """Why to end now; empty: no reason. It never restarts itself: the next hook starts a daemon of the code that is
-        installed then. A few system calls."""
+        """Why to end now; empty: no reason. The next hook starts a daemon of the code that is installed then."""
         if not lockfile.is_same_file(self._place.lock, self._lock):
             return "its home is gone or was replaced"
         if not os.access(self._home.root, os.W_OK | os.X_OK):
@@ -116,12 +115,6 @@ class Service:
     # Requests
 
     def _answer(self, request: Request) -> Answer:
-        try:
-            return self._dispatch(request)
-        finally:
-            self._jobs.first_answer_given.set()
-
-    def _dispatch(self, request: Request) -> Answer:
         header = request.header
         op = header.get("op", "hook")
         is_event = op in ("hook", "ask")
@@ -132,25 +125,28 @@ class Service:
             return Answer(frame.RETIRING)
         if is_event:  # a look at its status does not keep it alive
             self._last_request_s = time.monotonic()
-        match op:
-            case "hook":
-                return self._answer_hook(request)
-            case "ask":
-                return self._run_operation(request)
-            case "progress":
-                work = self._works.get(header.get("name", ""))
-                return Answer(frame.OK, json.dumps([work.done, work.total] if work else [0, 0]).encode())
-            case "cancel":
-                if work := self._works.get(header.get("name", "")):
-                    work.is_cancelled = True
-                return Answer(frame.OK)
-            case "status":
-                return Answer(frame.OK, json.dumps(self._status()).encode())
-            case "stop":
-                self._server.stop("stop requested")
-                return Answer(frame.OK)
-            case _:
-                return Answer(frame.ERROR, b"There is no such request.")
+        try:
+            match op:
+                case "hook":
+                    return self._answer_hook(request)
+                case "ask":
+                    return self._run_operation(request)
+                case "progress":
+                    work = self._works.get(header.get("name", ""))
+                    return Answer(frame.OK, json.dumps([work.done, work.total] if work else [0, 0]).encode())
+                case "cancel":
+                    if work := self._works.get(header.get("name", "")):
+                        work.is_cancelled = True
+                    return Answer(frame.OK)
+                case "status":
+                    return Answer(frame.OK, json.dumps(self._status()).encode())
+                case "stop":
+                    self._server.stop("stop requested")
+                    return Answer(frame.OK)
+                case _:
+                    return Answer(frame.ERROR, b"There is no such request.")
+        finally:
+            self._jobs.first_answer_given.set()
 
     def _answer_hook(self, request: Request) -> Answer:
         header = request.header
@@ -158,8 +154,7 @@ class Service:
         most_s = read_number(header, "patience_ms") / 1_000
 
         def wait(wanted_s: float) -> float:
-            """For a hook that was installed to wait: given the seconds wanted, when the answer must be ready; 0 where
-            it waits no longer than usual."""
+            """For a hook that was installed to wait: when the answer must be ready; 0: no later than usual."""
             seconds = min(wanted_s, most_s)
             until_s = time.monotonic() + seconds - HOOK_NEEDS_S
             return until_s if seconds > HOOK_NEEDS_S and request.wait(seconds) else 0.0

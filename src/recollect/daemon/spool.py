@@ -87,7 +87,7 @@ def drain(place: Place) -> Iterator[tuple[str, Pointer]]:
         try:
             yield path, _read(path) | {"at_ns": at_ns}
         except FileNotFoundError:
-            continue
+            pass
         except (OSError, ValueError):
             with suppress(OSError):
                 make_private(place.spool + _SET_ASIDE)

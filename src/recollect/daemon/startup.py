@@ -47,8 +47,10 @@ def run_daemon(environ: Mapping[str, str]) -> int:
         user = user_home(environ)
         place = find_place(str(ours.root), environ)
         ours.prepare()
-        lock = _take_lock(place)
-        if lock is None:
+        until_s = time.monotonic() + _LOCK_WAIT_S
+        while (lock := lockfile.acquire(place.lock)) is None and time.monotonic() < until_s and not _answers(place):
+            time.sleep(_RETRY_S)
+        if lock is None:  # another one answers, or does not let go
             return _report_failure("Another daemon serves this home already.", 0)
         token = fresh_key() + fresh_key()
         listener = listen(place, token)
@@ -70,15 +72,11 @@ def run_daemon(environ: Mapping[str, str]) -> int:
     return 0
 
 
-def _take_lock(place: Place) -> int | None:
-    """None where another daemon answers, or does not let go."""
-    until_s = time.monotonic() + _LOCK_WAIT_S
-    while (lock := lockfile.acquire(place.lock)) is None and time.monotonic() < until_s:
-        with suppress(OSError):
-            connect(place, 0.1).close()
-            return None
-        time.sleep(_RETRY_S)
-    return lock
+def _answers(place: Place) -> bool:
+    with suppress(OSError):
+        connect(place, 0.1).close()
+        return True
+    return False
 
 
 def _find_socket(place: Place) -> tuple[int, int] | None:

@@ -107,8 +107,8 @@ def choose_among(app: App, text: str, among: Sequence[CandidateLine], until_s: f
     how = f"a language model ({scheme}), of {len(among)}{filtered}"
 
     def ask(number: int, use: Use, candidates: Sequence[CandidateLine]) -> tuple[str, ...] | None:
-        template = app.settings.pair("MEMORY_RECALL_PROMPTS")[number]
-        model, seconds = app.settings.pair("MEMORY_RECALL_MODELS")[number], _model_seconds(until_s)
+        template = app.settings.text("MEMORY_RECALL_PROMPTS").split("/")[number]
+        model, seconds = app.settings.text("MEMORY_RECALL_MODELS").split("/")[number], _model_seconds(until_s)
         question = model_choice.question(use, prompt, candidates, template=template, model=model, seconds=seconds)
         answer: tuple[str, ...] | None = language_model.ask(app, question, candidates)
         return answer

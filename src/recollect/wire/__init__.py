@@ -2,6 +2,5 @@
 
 `hook.py` runs once for every event of every agent, so it usually imports only what is built into the interpreter
 (`posix`, `time`, `marshal`) or a small extension (`_socket`, `_json`): no `os`, `json`, `re`, `typing`, no dataclass.
-`client.py` is loaded only where no daemon answers. `stub.py` packs the hook into one precompiled file in the user's
-home, which does not need the installed package and outlives it.
+`client.py` is loaded only where no daemon answers.
 """

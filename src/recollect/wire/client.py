@@ -44,11 +44,9 @@ _KEPT_PREFIXES = ("LC_", "RECOLLECT_TRANSPORT")
 # Of Windows. CREATE_NO_WINDOW, not DETACHED_PROCESS: a virtual environment's python.exe starts another one, which
 # would open a window if it had no console to inherit. CREATE_NEW_PROCESS_GROUP: Ctrl-C is not meant for it.
 _DETACHED = 0x08000000 | 0x00000200
-# CREATE_BREAKAWAY_FROM_JOB: the processes of an agent's job end with the agent.
-_OUTSIDE_JOB = 0x01000000
-# The package comes from the folder that was installed, everything else from where this Python finds it: -I leaves
-# out the folder of the script and what the environment adds, not site-packages. A hook waits, and what is loaded now
-# is never thrown away: the daemon lets its garbage be collected once it has answered.
+_OUTSIDE_JOB = 0x01000000  # CREATE_BREAKAWAY_FROM_JOB: the processes of an agent's job end with the agent
+# The package comes from the folder that was installed, everything else from where this Python finds it (-I). A hook
+# waits, and what is loaded now is never thrown away: the daemon lets its garbage be collected once it has answered.
 _LAUNCH = (
     "import gc; gc.disable(); import sys; sys.path.insert(0, sys.argv.pop(1)); import recollect; del sys.path[0]; "
     "from recollect.daemon.startup import main; main()"
@@ -85,8 +83,7 @@ def ask(place: Place, header: "Mapping[str, str]", body: bytes, timeout_s: float
 
 def remove_runtime(place: Place, until: float) -> bool:
     """Remove what daemons and hooks of a home made for each other, and only that; False where a daemon still lives at
-    `until`, on time.monotonic(), and then everything stays. Both locks are held meanwhile: a daemon that starts just
-    then finds its lock file gone and makes another."""
+    `until`. Both locks are held meanwhile: a daemon that starts just then finds its lock file gone, and makes one."""
     import shutil
     from contextlib import suppress
 
@@ -118,8 +115,7 @@ def remove_runtime(place: Place, until: float) -> bool:
 
 def ensure_daemon(place: Place, python: str, package: str, until: float) -> bool:
     """Whether a daemon can be spoken to by `until`, on time.monotonic(). The home must exist."""
-    line = reach(follow(place), python, package, until)
-    if line is not None:
+    if line := reach(follow(place), python, package, until):
         line.close()
     return line is not None
 
@@ -137,8 +133,7 @@ def reach(place: Place, python: str, package: str, until: float) -> "_socket.soc
         if began == BEGUN:
             is_starting = lockfile.is_held(place.spawn_lock) if lockfile.INHERITED else read_starts(place).is_recent
             # The lifetime lock is checked last: checking takes it for an instant, when a daemon may want it.
-            if not is_starting and not lockfile.is_held(place.lock):
-                return None  # it is dead already
+            began = BEGUN if is_starting or lockfile.is_held(place.lock) else IN_VAIN  # it is dead already
         if began == UNDER_WAY:
             began = start(place, python, package)
         if began == IN_VAIN:

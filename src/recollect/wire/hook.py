@@ -2,9 +2,7 @@
 
 Whatever happens, it exits 0, prints a whole reply or nothing, writes nothing to stderr and is gone by its deadline: a
 memory that fails must not cost the user a prompt. Its first act is to leave a pointer to the event (pointer.py), its
-last is to remove it once the daemon has acknowledged the event: nothing is lost where none answers in time, or where
-this process is killed half-way.
-
+last is to remove it once the daemon has acknowledged the event: nothing is lost where none answers, or this is killed.
 The soft deadline ends the waiting and leaves PRINT_S to print and to end; the hard one is an alarm that ends the
 process in the middle of anything. `--patience-ms` extends both when the daemon says that waiting is worth it.
 """
@@ -21,20 +19,13 @@ if TYPE_CHECKING:
 
 # How long a person can wait for a prompt; the client allows 1.5 s for a session's end. The other events are only
 # delivered, and nobody should notice them.
-DEADLINES_MS = {
-    "SessionStart": 500,
-    "UserPromptSubmit": 300,
-    "PreToolUse": 300,
-    "SubagentStart": 300,
-    "SessionEnd": 1000,
-}
+DEADLINES_MS = dict.fromkeys(("UserPromptSubmit", "PreToolUse", "SubagentStart"), 300)
+DEADLINES_MS |= {"SessionStart": 500, "SessionEnd": 1000}
 OTHER_DEADLINE_MS = 150
 DEFAULT_HOST = "claude-code"
 PRINT_S = 0.03  # kept back for printing the answer and ending
 MARGIN_S = 0.01  # for the alarm to be delivered and the process to end
-# Time to pass the event on where starting took the whole deadline on a busy machine: a late event is better than a lost
-# one.
-LEAST_S = 0.12
+LEAST_S = 0.12  # to pass the event on where starting took the whole deadline: better late than lost
 # A pipe that nobody has read from yet takes this much at once, so a reply is never cut in two by the alarm.
 MAX_REPLY_BYTES = 65_536
 MAX_VALUE_CHARS = 4096
@@ -210,8 +201,7 @@ class _Delivery:
 
 
 def _began_s() -> float:
-    """When this process began: starting the interpreter counts towards the deadline, and on a busy machine it takes
-    longer than its CPU time shows."""
+    """When this process began: starting the interpreter counts too, and takes longer than its CPU time shows."""
     now = time.monotonic()
     if sys.platform != "linux":
         return now - time.process_time()

@@ -23,8 +23,7 @@ _FLAGS: int = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 def acquire(path: str) -> int | None:
-    """The descriptor that holds the lock; None where another process has it. The file is made where it is missing;
-    OSError where it is a link, or there can be no lock at all."""
+    """The descriptor that holds the lock; None where another process has it, OSError where there can be no lock."""
     while True:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600)
         try:

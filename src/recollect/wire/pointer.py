@@ -135,13 +135,11 @@ def _scan(text: str, at: int) -> "tuple[Any, int]":
 def _parse(body: bytes) -> "dict[str, object]":
     is_whole = len(body) <= MAX_PARSED_BYTES
     text = (body if is_whole else body[:_HEAD_CHARS]).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
-    if is_whole:
-        try:
-            payload, _ = _scan(text, 0)
-            return payload if isinstance(payload, dict) else {}
-        except _BROKEN:
-            pass
-    return parse_beginning(text[:_HEAD_CHARS])
+    try:
+        payload = _scan(text, 0)[0] if is_whole else parse_beginning(text)
+    except _BROKEN:
+        payload = parse_beginning(text[:_HEAD_CHARS])
+    return payload if isinstance(payload, dict) else {}
 
 
 def parse_beginning(text: str) -> "dict[str, object]":

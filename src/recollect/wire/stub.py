@@ -81,8 +81,7 @@ def server_path(home: str) -> str:
 
 
 def write_hook(home: str, python: str, package: str = PACKAGE) -> None:
-    """Make or renew what agents call. The home must be there. `python` as it is to be called: a virtual
-    environment's own name for it, not what that points to."""
+    """Make or renew what agents call. `python`: a virtual environment's own name for it, not what that points to."""
     with suppress(FileExistsError):
         os.mkdir(home + "/bin", 0o700)
     # The code first: the script may not come before what it calls.
@@ -122,8 +121,7 @@ def _scripts(home: str, python: str, package: str) -> dict[str, bytes]:
 
 
 def _stamp(home: str, package: str) -> bytes:
-    """The head of a compiled file. Where the time and size of its source would stand, what it was made from: the
-    rest of such a file is not the same byte for byte when it is made twice."""
+    """The head of a compiled file, with what it was made from: the rest is not the same byte for byte each time."""
     given = "\0".join((home, package, __version__, _MAIN)).encode("utf-8", "surrogateescape")
     sources = b"".join(_source(name) for name in _PARTS)
     return importlib.util.MAGIC_NUMBER + bytes(4) + hashlib.sha256(given + sources).digest()[:8]
