@@ -17,7 +17,7 @@ from recollect.base.paths import Home
 from recollect.daemon import apps as apps_module
 from recollect.daemon.apps import Apps, Model
 from recollect.embed import shipped_id
-from recollect.jobs.runner import FORGETTING, Task, VALIDATION, job, run_due
+from recollect.jobs.runner import FORGETTING, VALIDATION, Task, job, run_due
 from recollect.model.memory import Status
 from recollect.model.plan import Create
 from recollect.model.result import Scope
