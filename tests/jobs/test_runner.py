@@ -189,7 +189,7 @@ def test_jobs_that_need_a_model_run_where_models_are_on(apps: Apps, tmp_path: Pa
     assert seen == []
     open_home().conf.write_text("MEMORY_LLM=on\n")
     run_job("questions", apps)
-    assert seen == [None, "a"]
+    assert seen == ["a", None]
 
 
 def test_an_app_that_failed_is_closed_and_the_next_project_has_its_turn(
@@ -203,7 +203,7 @@ def test_an_app_that_failed_is_closed_and_the_next_project_has_its_turn(
             task.step()
         assert task._app is None
     assert not task.step()
-    assert seen == [None, "a", "b"]
+    assert seen == ["a", "b", None]
 
 
 # Vaults

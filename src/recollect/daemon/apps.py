@@ -189,7 +189,8 @@ class Apps:
     # For jobs
 
     def open_roots(self) -> dict[str, float]:
-        return {NO_PROJECT: float("-inf")} | {root: entry.used_s for (_, root), entry in self._entries()}
+        found = {root: entry.used_s for (_, root), entry in self._entries()}
+        return found | {NO_PROJECT: found.get(NO_PROJECT, float("-inf"))}
 
     def known_roots(self) -> list[str]:
         return [NO_PROJECT, *(one.root for one in projects.known(self._home.projects) if one.exists)]
