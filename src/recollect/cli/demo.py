@@ -1,8 +1,5 @@
-"""`recollect demo`: an agent that is corrected once and does not repeat the mistake.
-
-Everything goes through the real hooks and operations, in a scratch home with a clock of its own. Nothing of the user's
-is read or written, no agent is started, and no network is used.
-"""
+"""`recollect demo`: an agent that is corrected once and does not repeat the mistake. Everything goes through the real
+hooks and operations, in a scratch home with a clock of its own; no agent is started, and no network is used."""
 
 from __future__ import annotations
 

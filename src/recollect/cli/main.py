@@ -1,17 +1,13 @@
-"""The program: finds the command, runs it, and turns every error into one message and an exit code.
-
-The tree of commands is made from OPS. Help is printed from the table alone; a command is built when it is called.
-`recollect --help` shows the everyday commands and names the groups of the rest, which `recollect help GROUP` lists.
-"""
+"""The program: finds the command, runs it, and turns every error into one message and an exit code. The tree of
+commands is made from OPS: help is printed from the table alone, and a command is built when it is called."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
@@ -43,16 +39,6 @@ class Tree(click.Group):
     """One level of the tree; `path` holds the words that lead to it."""
 
     path: tuple[str, ...] = ()
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        with _closed_pipe_is_no_error():
-            return super().make_context(info_name, args, parent, **extra)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        with _closed_pipe_is_no_error():
-            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         names = dict.fromkeys(op.name.split()[len(self.path)] for op in _below(self.path))
@@ -130,25 +116,11 @@ def _help(ctx: click.Context, group: str | None) -> None:
     click.echo(formatter.getvalue(), nl=False)
 
 
-@contextmanager
-def _closed_pipe_is_no_error() -> Iterator[None]:
-    """`recollect log | head -1` ends well; click would exit with code 1."""
-    try:
-        yield
-    except BrokenPipeError:
-        # What is still buffered goes nowhere, or Python complains about it at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        raise click.exceptions.Exit(0) from None
-
-
 def _find_op(path: tuple[str, ...]) -> tuple[Op, list[str]] | None:
     """Finds it by its name or an alias, with the options that an alias implies (`delete --delete`)."""
-    for op in OPS:
-        for alias in (op.name, *op.aliases):
-            name, *implied = alias.split(" --")
-            if name.split() == [*path]:
-                return op, [f"--{option}" for option in implied]
-    return None
+    spelt = ((op, alias.split(" --")) for op in OPS for alias in (op.name, *op.aliases))
+    wanted = " ".join(path)
+    return next(((op, [f"--{one}" for one in implied]) for op, (name, *implied) in spelt if name == wanted), None)
 
 
 def _below(path: tuple[str, ...]) -> list[Op]:
@@ -173,8 +145,13 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    out = sys.stdout
     try:
         sys.exit(program.main(prog_name="recollect", standalone_mode=False) or 0)
+    except (
+        SystemExit
+    ) as end:  # click puts other streams there when a pipe was closed: `recollect log | head -1` ends well
+        sys.exit(end.code if sys.stdout is out else 0)
     except click.exceptions.NoArgsIsHelpError as help_wanted:
         click.echo(help_wanted.format_message())
         sys.exit(0)

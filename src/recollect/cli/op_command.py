@@ -1,7 +1,5 @@
 """One operation as one command: its parameters from the function's signature, its help from the table; and what needs a
-person at a terminal: going through the inbox, editing in $EDITOR, choosing agents. Without a terminal nobody is asked:
-the inbox is listed, an edit needs options, `install` takes the usual agent.
-"""
+person at a terminal: going through the inbox, editing in $EDITOR, choosing agents. Without one nobody is asked."""
 
 from __future__ import annotations
 
@@ -224,23 +222,17 @@ def edit_in_editor(app: App, values: dict[str, Any]) -> dict[str, Any]:
         raise BadInput(problem.message, hint="Set EDITOR to one that works. Nothing was changed.") from None
     if written is None:
         return values
-    after = read_edited(written)
-    if after is None:
+    title, topics, blank, body = [*written.split("\n", 3), "", "", ""][:4]
+    if not title.startswith("Title:") or not topics.startswith("Topics:") or blank.strip():
         kept = app.home.root / "unsaved-edit.md"
         write_private(kept, written)
         hint = f"Nothing was changed. What you wrote is kept in {kept}."
         raise BadInput("The text must begin with the lines `Title:` and `Topics:` and an empty one.", hint=hint)
-    # Only what the person changed: an editor may write line ends in its own way.
-    before = read_edited(text.replace("\r\n", "\n")) or {}
-    return values | {name: value for name, value in after.items() if value != before.get(name)}
-
-
-def read_edited(written: str) -> dict[str, str] | None:
-    title, topics, blank, body = [*written.split("\n", 3), "", "", ""][:4]
-    if not title.startswith("Title:") or not topics.startswith("Topics:") or blank.strip():
-        return None
-    # The newline that ends the file does not belong to the body.
-    return {"title": title[6:].strip(), "topics": topics[7:].strip(), "body": body.removesuffix("\n")}
+    # The newline that ends the file does not belong to the body; an editor may write line ends in its own way.
+    after = {"title": title[6:].strip(), "topics": topics[7:].strip(), "body": body.removesuffix("\n")}
+    was = memory.body.replace("\r\n", "\n")
+    before = {"title": memory.title.strip(), "topics": ", ".join(memory.topics), "body": was}
+    return values | {name: value for name, value in after.items() if value != before[name]}
 
 
 def choose_agents(app: App, values: dict[str, Any]) -> dict[str, Any]:

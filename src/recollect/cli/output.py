@@ -1,7 +1,5 @@
-"""Prints results: coloured on a terminal, plain in a pipe, JSON when asked; and the progress bar.
-
-Every character passes `visible` first: stored text cannot move the cursor, set the clipboard or hide itself.
-"""
+"""Prints results: coloured on a terminal, plain in a pipe, JSON when asked; and the progress bar. Every character
+passes `visible` first: stored text cannot move the cursor, set the clipboard or hide itself."""
 
 from __future__ import annotations
 
@@ -96,10 +94,6 @@ def _remember(app: App, result: Result) -> None:
 class Bar:
     """A progress bar on standard error, only where a person looks and only for work that takes a while."""
 
-    _QUIET_S = 0.5
-    _STEP_S = 0.1
-    _CELLS = 20
-
     def __init__(self) -> None:
         self._begun = self._drawn = time.monotonic()
         self._unit = ""
@@ -109,16 +103,16 @@ class Bar:
         now, unit = time.monotonic(), what.partition(" ")[0]
         if unit != self._unit:
             self._begun, self._unit = now, unit
-        is_early = now - self._begun < self._QUIET_S or (now - self._drawn < self._STEP_S and done < total)
+        is_early = now - self._begun < 0.5 or (now - self._drawn < 0.1 and done < total)
         if is_early or not sys.stderr.isatty():
             return
         self._drawn = now
-        bar = "█" * int(self._CELLS * done / max(1, total))
+        bar = "█" * int(20 * done / max(1, total))
         rate = max(done, 1e-9) / (now - self._begun)
         left_s = (total - done) / rate
         left = f"{left_s / 60:,.0f} min" if left_s > 90 else f"{left_s:.0f} s"
         speed = f"{rate:,.{0 if rate >= 10 else 1}f} {unit}/s"
-        text = f"{bar:░<{self._CELLS}} {done:,.0f} of {total:,.0f} {what}, {speed}, {left} left"
+        text = f"{bar:░<20} {done:,.0f} of {total:,.0f} {what}, {speed}, {left} left"
         line = _fit(text, shutil.get_terminal_size().columns - 1) if done < total else ""
         sys.stderr.write(f"\r\033[K{line}")
         sys.stderr.flush()

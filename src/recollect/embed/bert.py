@@ -1,16 +1,12 @@
-"""A BERT of any size in numpy, from its folder: MiniLM, BGE, E5, GTE and the like.
-
-The texts of a batch stand end to end, without padding; attention sees one text at a time. The numbers may be floats,
-or int8 with scales, as tools/build_model.py writes the shipped model. numpy uses one thread (set in
-`recollect/__init__.py`).
-"""
+"""A BERT of any size in numpy, from its folder: MiniLM, BGE, E5, GTE and the like. The texts of a batch stand end to
+end, without padding; attention sees one text at a time. The numbers may be floats, or int8 with scales, as
+tools/build_model.py writes the shipped model. numpy uses one thread (set in `recollect/__init__.py`)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +16,6 @@ from recollect.embed.folder import WEIGHTS, Floats, Folder, Tensors, Unreadable
 _BATCH_TEXTS = 8  # short texts are half as fast again together as one by one; with more nothing is gained
 _END_CHARS = 400  # of a text that is too long: more than the tokens that are taken of its end
 _SIZES = "hidden_size num_attention_heads num_hidden_layers intermediate_size max_position_embeddings vocab_size"
-_PREFIXES = ("", "bert.", "model.", "0.auto_model.")
 _WORDS = "embeddings.word_embeddings.weight"
 # How others call the parts of a layer.
 _NAMES = {
@@ -43,8 +38,7 @@ class Norm:
         return rows
 
 
-@dataclass(frozen=True, slots=True)
-class Linear:
+class Linear(NamedTuple):
     weight: Floats
     bias: Floats
 
@@ -139,10 +133,9 @@ class Bert:
     def _encode(self, text: str, most_tokens: int | None) -> list[int]:
         """With `most_tokens`, a longer text gives two thirds from its beginning and one from its end."""
         most = min(most_tokens or self._max_tokens, self._max_tokens)
-        found = self._tokenizer.encode(text, most)
+        found, end = self._tokenizer.encode(text, most), most // 3
         if most_tokens is None or len(found) < most:
             return found
-        end = most // 3
         return found[: most - end] + self._tokenizer.encode(text[-_END_CHARS:], _END_CHARS)[-end:]
 
     def _forward(self, batch: list[list[int]]) -> Floats:
@@ -167,28 +160,28 @@ class Bert:
 class _FloatParts:
     def __init__(self, tensors: Tensors, config: dict[str, Any]) -> None:
         self._tensors, self._config, self._dim = tensors, config, config["hidden_size"]
-        self._prefix = next((prefix for prefix in _PREFIXES if prefix + _WORDS in tensors), "")
+        self._prefix = next(
+            (prefix for prefix in ("", "bert.", "model.", "0.auto_model.") if prefix + _WORDS in tensors), ""
+        )
 
     def words(self) -> tuple[NDArray[Any], Floats | None]:
         return self._floats(_WORDS, self._config["vocab_size"], self._dim), None
 
     def positions(self) -> Floats:
-        types = int(self._config.get("type_vocab_size", 2))
-        first_type = self._floats("embeddings.token_type_embeddings.weight", types, self._dim)[0]
-        count = self._config["max_position_embeddings"]
-        positions: Floats = self._floats("embeddings.position_embeddings.weight", count, self._dim) + first_type
+        types, count = int(self._config.get("type_vocab_size", 2)), self._config["max_position_embeddings"]
+        positions = self._floats("embeddings.position_embeddings.weight", count, self._dim)
+        positions += self._floats("embeddings.token_type_embeddings.weight", types, self._dim)[0]
         return positions
 
     def linear(self, layer: int, part: str) -> Linear:
         name = f"encoder.layer.{layer}."
         if part != "attend":
             return self._linear(name + _NAMES[part], *_shapes(self._config)[part])
-        dim = self._dim
-        parts = [self._linear(f"{name}attention.self.{one}", dim, dim) for one in ("query", "key", "value")]
-        root = np.float32(1 / math.sqrt(dim // self._config["num_attention_heads"]))
+        of = ("query", "key", "value")
+        parts = [self._linear(f"{name}attention.self.{one}", self._dim, self._dim) for one in of]
+        root = np.float32(1 / math.sqrt(self._dim // self._config["num_attention_heads"]))
         parts[0] = Linear(parts[0].weight * root, parts[0].bias * root)
-        weight = np.concatenate([part.weight for part in parts], axis=1)
-        return Linear(weight, np.concatenate([part.bias for part in parts]))
+        return Linear(np.concatenate([one.weight for one in parts], 1), np.concatenate([one.bias for one in parts]))
 
     def norm(self, layer: int | None, part: str) -> Norm:
         name = "embeddings.LayerNorm" if layer is None else f"encoder.layer.{layer}.{_NAMES[part]}"

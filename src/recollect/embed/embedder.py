@@ -1,9 +1,6 @@
-"""The embedder: texts to vectors of length one, by the model that MEMORY_EMBEDDING_MODEL names.
-
-Every threshold for a similarity was measured with the shipped model, by which unrelated texts are 0.03 similar. Some
-models put them at 0.7 and more; their vectors are measured from the middle of everyday texts, which brings that back
-to about 0.
-"""
+"""The embedder: texts to vectors of length one, by the model that MEMORY_EMBEDDING_MODEL names. Every threshold was
+measured with the shipped model, by which unrelated texts are 0.03 similar. Some models put them at 0.7 and more; their
+vectors are measured from the middle of everyday texts, which brings that back to about 0."""
 
 from __future__ import annotations
 

@@ -1,13 +1,11 @@
 """A model's folder, as sentence-transformers writes it (docs/EMBEDDING.md); the shipped model is such a folder, too.
-
 Files are read whole and never mapped: a mapped file that is cut short ends the process. Every byte that is read goes
 into the model's hash, and nothing in a folder is ever run. Raises ModelUnfit; for the shipped one ModelMissing or
 ModelBroken.
 
-Text becomes token numbers by WordPiece, as BERT's uncased models were trained with it. What the reference tokenizer
-does to a character does not depend on its neighbours, so it is a table that comes with the weights
-(tools/build_model.py). Python's own Unicode tables, and so the vectors, would differ from one Python to the next.
-"""
+Text becomes tokens by WordPiece. What the reference does to a character does not depend on its neighbours, so it is a
+table that comes with the weights (tools/build_model.py); Python's own Unicode tables differ from one Python to the
+next."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Vectors from a server that speaks OpenAI's protocol: `http://127.0.0.1:11434/v1#model`.
-
-A server that fails is left alone for a while, so that nobody waits for it again and again. Its answer is checked
-before it is used. Which server may be asked is decided by the settings (base/settings.py).
-"""
+"""Vectors from a server that speaks OpenAI's protocol: `http://127.0.0.1:11434/v1#model`. One that fails is left alone
+for a while, so that nobody waits for it again and again. Its answer is checked before it is used."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""A question to a language model, as a value, and the first step of reading an answer.
-
-A room that decides makes an `Ask` and reads the answer, taking nothing on trust; it never asks itself. Whether a model
-may be asked, which one, and at what cost is decided in `app/language_model.py`, which has a row for every use.
-"""
+"""A question to a language model, as a value, and the first step of reading an answer, in which nothing is taken on
+trust. Whether a model may be asked, which one, and at what cost is decided in `app/language_model.py`."""
 
 import json
 import re

@@ -1,10 +1,6 @@
-"""Values as plain JSON, and back, by their types alone: dataclasses, NamedTuples, enums, moments, and lists, dicts and
-sets of them. One mechanism for the database, the journal, exports, session state and answers.
-
-A dataclass becomes an object, a NamedTuple a list; a class whose JSON has another shape has an `as_json`. Decoding is
-strict, because imported files come this way: it raises ValueError, naming the field. Fields with a default may be
-missing; unknown fields are refused. A memory's fields are described once, in model/memory.py; FIELDS is that table.
-"""
+"""Values as plain JSON, and back, by their types alone; a class whose JSON has another shape has an `as_json`. Decoding
+is strict, because imported files come this way: ValueError names the field, unknown fields are refused, and those with
+a default may be missing."""
 
 import hashlib
 import json

@@ -1,11 +1,6 @@
-"""A shell command as a value: what it does, apart from its dressing (folder, variables, runner, pager).
-
-Reads one line as people and agents write them, not a shell's grammar. Judges nothing: whether one command fixes another
-is up to capture/lesson_finder.py, whether a rule is about one up to recall/call_rules.py.
-
-A lesson is a failure and its fix, in our own words: two commands and the kind of error. Its sentence parses back to it,
-so it is stored as the wording of a rule.
-"""
+"""A shell command as a value: what it does, apart from its dressing (folder, variables, runner, pager). Reads one line
+as people and agents write them, not a shell's grammar. A lesson is a failure and its fix: two commands and the kind of
+error. Its sentence parses back to it, so it is stored as the wording of a rule."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
-"""Cuts a memory into passages: the pieces that are indexed, embedded and shown.
-
-A passage is a range of the body or of one message, so no text is stored twice. Long text is cut at a paragraph, else a
-sentence, else a word. A turn record is cut part by part: a passage has one role, and labels are not indexed.
-
-A turn record is what one turn of a session leaves behind. It is the text of one message (source `TURN`), one labelled
-line per part, in this order, without empty parts:
+"""Cuts a memory into passages: the pieces that are indexed, embedded and shown. Each is a range of the body or of one
+message, so no text is stored twice. A turn record is cut part by part: a passage has one role, and labels are not
+indexed. It is what a turn of a session leaves behind, the text of one message (source `TURN`), without empty parts:
 
     Asked: why do the nightly tests fail?
     Found: The clock in the container is an hour behind.
@@ -14,9 +10,8 @@ line per part, in this order, without empty parts:
     Ended: Nightly tests pass again.
     Said: ...
 
-`Asked` and `Decided` are the person's words, the rest is the agent's. `Said` is the agent's own text and may have many
-lines; long answers are found there.
-"""
+`Asked` and `Decided` are the person's words, the rest is the agent's. `Said` may have many lines; long answers are
+found there."""
 
 import re
 from collections.abc import Iterator

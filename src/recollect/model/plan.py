@@ -1,9 +1,6 @@
-"""What a write will do, as a value.
-
-Every change holds what was before and what comes after, so a plan can be shown without being run (dry run), checked
-against the state it was made from (Conflict when that has moved on), journalled, and turned round (undo). Applying it a
-second time changes nothing. A plan touches one store.
-"""
+"""What a write will do, as a value. Every change holds what was before and what comes after, so a plan can be shown
+without being run, checked against the state it was made from, journalled and turned round (undo). Applying it a second
+time changes nothing. A plan touches one store."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Prompts that name nothing to look for: greetings, thanks, nods, "go on", "commit this", a bare slash command.
-
-A text is small talk when every word of it is on the lists (small_talk.json). Languages are not told apart, so a word
-that means something in another language is left out. Chinese, Japanese and Korean have phrases instead of words.
+"""Prompts that name nothing to look for: greetings, thanks, nods, "go on", "commit this", a bare slash command. Every
+word is on the lists (small_talk.json). Languages are not told apart; Chinese, Japanese and Korean have phrases instead.
 """
 
 import re

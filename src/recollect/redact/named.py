@@ -1,8 +1,6 @@
-r"""Secrets that a name gives away: `password=…`, `--token …`, `the datadog key is …`, a column headed `api_key`.
-
-RE2 finds the name and its sign; the value is then read by itself, a short window of it first, so that a text made of
-nothing but names costs no more than its length. secret_table.py says whether the value is a secret.
-"""
+r"""Secrets that a name gives away: `password=…`, `--token …`, `the datadog key is …`, a column headed `api_key`. RE2
+finds the name and its sign; the value is then read by itself, a short window of it first, so that a text made of
+nothing but names costs no more than its length. secret_table.py says whether the value is a secret."""
 
 from __future__ import annotations
 

@@ -1,11 +1,6 @@
-r"""Text in, the same text without its secrets out.
-
-Works on a buffer in which everything already redacted is one byte that no pattern can take (HOLE), with a list of what
-each of these bytes stands for. So cleaning what is clean finds the very same buffer and nothing in it.
-
-A secret may stand in a text as `ghp_\u0041…`, `https:\/\/me:…@host`, `password%3D…` or as the base64 of any of these.
-Each spelling (one level alone) is a buffer for the table to run on, and says which bytes of the text a find came from.
-"""
+r"""Text in, the same text without its secrets out. Works on a buffer in which everything already redacted is one byte
+that no pattern can take (HOLE), so cleaning what is clean finds nothing. A secret may stand there as `ghp_\u0041…`,
+`password%3D…` or in base64: each spelling is a buffer of its own, and says which bytes of the text a find came from."""
 
 from __future__ import annotations
 

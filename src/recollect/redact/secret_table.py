@@ -1,12 +1,7 @@
-"""The table of secrets (secrets.json), and how its patterns are compiled.
-
-Patterns run on bytes, in RE2's Latin-1 mode: text is UTF-8 with lone surrogates let through, so no string can fail to
-encode. The byte 0xFF occurs in no such text; it stands for what is redacted, and no pattern may take it into a secret.
-
-And: is this a secret, a stand-in for one, or just code? Asked only about text that stands where a secret would: after
-`password =`, in a URL, behind a flag. Looks at the first `LOOK` bytes, so that its own patterns (`re`, on bytes) cost
-little however long the text is.
-"""
+"""The table of secrets (secrets.json), how its patterns are compiled, and whether something is a secret, a stand-in for
+one or just code. Patterns run on bytes, in RE2's Latin-1 mode: text is UTF-8 with lone surrogates let through, so no
+string can fail to encode. The byte 0xFF occurs in no such text; it stands for what is redacted, and no pattern may take
+it."""
 
 from __future__ import annotations
 

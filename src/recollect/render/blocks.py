@@ -51,12 +51,10 @@ Block = Line | Table
 
 def hit_sentence(parts: Mapping[str, float], *, how: str, question: str, text: str, unasked: bool) -> str:
     """`parts`: the components of its score. `text`: what was found, to name the words that it shares."""
-    if how == "by id":
-        return "Because you asked for it by its id."
-    if how == ALWAYS_LOADED:
-        return "Because it is loaded every time."
-    if how == ABOUT_CALL:
-        return f"Because {'it names what the call does' if 'named' in parts else 'its meaning is close to the call'}."
+    call = "it names what the call does" if "named" in parts else "its meaning is close to the call"
+    fixed = {"by id": "you asked for it by its id", ALWAYS_LOADED: "it is loaded every time", ABOUT_CALL: call}
+    if how in fixed:
+        return f"Because {fixed[how]}."
     asked, near = "the prompt" if unasked else "your question", parts.get("near", 0.0)
     shared = _join([f"`{word}`" for word in shared_words(question, text)]) or f"words with {asked}"
     reasons = {
@@ -73,8 +71,7 @@ def hit_sentence(parts: Mapping[str, float], *, how: str, question: str, text: s
 
 def drop_sentence(reason: str, *, unasked: bool) -> str:
     """The reason that `recall` gave, in plain words, without a capital and a full stop."""
-    known = str(_WORDING["drops"].get(reason.partition(" (")[0], ""))
-    if known:
+    if known := str(_WORDING["drops"].get(reason.partition(" (")[0], "")):
         return known.format(asked="the prompt" if unasked else "your question")
     if reason.startswith("is a "):
         return f"it {reason}, and you asked for another kind"

@@ -59,19 +59,15 @@ def _card_blocks(result: results.Cards, now: Moment) -> Iterator[Block]:
     rules = all(card.memory.kind is Kind.RULE for card in result.cards)
     all_full = all(card.importance == 100 for card in result.cards)
     rows = [
-        {
-            "RULE" if rules else "TITLE": card.memory.body if rules else card.memory.title,
-            "FILE": card.memory.path if isinstance(card.memory, Note) else "",
-            "TYPE": card.memory.rule_type if isinstance(card.memory, Rule) else "",
-            "REPLACES": ", ".join(card.replaces),
-            "STATUS": "" if card.memory.status in (Status.ACTIVE, Status.CANDIDATE) else card.memory.status,
-            "WHERE": "everywhere" if card.scope is Scope.USER and not isinstance(card.memory, Note) else "",
-            "IMPORTANCE": "" if all_full else card.importance,
-            "WHEN": _short_ago(card.memory.last_active_at, now),
-            "ID": card.memory.id[-SHORT_ID:],
-        }
-        for card in result.cards
-    ]
+        {"RULE" if rules else "TITLE": memory.body if rules else memory.title,
+         "FILE": memory.path if isinstance(memory, Note) else "",
+         "TYPE": memory.rule_type if isinstance(memory, Rule) else "", "REPLACES": ", ".join(card.replaces),
+         "STATUS": "" if memory.status in (Status.ACTIVE, Status.CANDIDATE) else memory.status,
+         "WHERE": "everywhere" if card.scope is Scope.USER and not isinstance(memory, Note) else "",
+         "IMPORTANCE": "" if all_full else card.importance, "WHEN": _short_ago(memory.last_active_at, now),
+         "ID": memory.id[-SHORT_ID:]}
+        for card, memory in ((card, card.memory) for card in result.cards)
+    ]  # fmt: skip
     yield _table(rows, numbered=True)
 
 
