@@ -120,6 +120,7 @@ def test_explain_says_in_sentences_what_happens_to_each_one_and_stores_nothing(a
     assert told[1] == '"fix the bug." is not a rule: nothing in it is meant to last.'
     assert told[2].startswith('"we use tabs here." is a rule: it reads like one (what we do; ')
     assert told[3] == '"should we use jest?" is not a rule: it is a question.'
+    assert len(rules.capture(app, text, explain=True, numbers=True).summary.split("\n")) == len(told) + 3
     assert in_force(app) == []
 
 

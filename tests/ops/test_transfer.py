@@ -280,6 +280,29 @@ def test_every_memory_is_a_note_that_leads_to_its_neighbours(app: App, tmp_path:
         transfer.export(app, str(folder), shape=Shape.MARKDOWN)
 
 
+def test_rules_stand_in_a_section_and_the_rest_of_the_file_stays(app: App, open_app: Opens, tmp_path: Path):
+    file = tmp_path / "AGENTS.md"
+    file.write_text(OWN, encoding="utf-8")
+    first = made(rules.add(app, "Use pnpm, never npm"))
+    told = transfer.export(open_app(dry_run=True), str(file), shape=Shape.AGENTS_MD)
+    assert told.summary == f"Would write 1 rule to {file}."
+    assert file.read_text(encoding="utf-8") == OWN
+
+    transfer.export(app, str(file), shape=Shape.AGENTS_MD)
+    once = file.read_text(encoding="utf-8")
+    transfer.export(app, str(file), shape=Shape.AGENTS_MD)
+    assert file.read_text(encoding="utf-8") == once
+    assert once.startswith(OWN)
+    assert f"### Preferences\n\n- Use pnpm, never npm <!-- {first[-6:]} -->" in once
+
+    memories.archive(app, (first,))
+    transfer.export(app, str(file), shape=Shape.AGENTS_MD)
+    assert file.read_text(encoding="utf-8") == OWN
+    file.write_text("<!-- recollect begin -->\n- a\n", encoding="utf-8")
+    with pytest.raises(BadInput, match="half of our marks"):
+        transfer.export(app, str(file), shape=Shape.AGENTS_MD)
+
+
 @pytest.fixture
 def folder_of_notes(tmp_path: Path) -> Path:
     folder = tmp_path / "obsidian"

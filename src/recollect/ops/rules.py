@@ -139,6 +139,7 @@ def capture(
     ] = "-",
     *,
     explain: Annotated[bool, Arg("Say what happens to each sentence, and why; store nothing.")] = False,
+    numbers: Annotated[bool, Arg("With --explain: show the scores, too.")] = False,
     jsonl: Annotated[bool, Arg('Read {"id", "prompt"} lines, print one verdict per line.')] = False,
 ) -> Summary:
     if jsonl:
@@ -150,13 +151,13 @@ def capture(
     facts: dict[str, Json] = {
         **_facts(verdict), "rules": _rule_facts(draft), "language": draft.language.code, "dry_run": app.dry_run,
     }  # fmt: skip
-    if explain:
+    if explain or numbers:
         facts["sentences"] = [
             {"text": piece.text, "score": round(piece.score, 2), "signals": list(piece.signals), "veto": piece.veto,
              "odds": None if piece.odds is None else round(piece.odds, 2)}
             for piece in draft.pieces
         ]  # fmt: skip
-        return Summary("\n".join(_explanation(draft)), facts, app.notes())
+        return Summary("\n".join(_explanation(draft, numbers=numbers)), facts, app.notes())
     kept = _keep(app, draft)
     facts["memories"] = [id for one in kept for id in one.done.plan.touched()]
     told = []
@@ -177,7 +178,7 @@ def _keep(app: App, draft: Draft) -> list[KeptRule]:
     return kept
 
 
-def _explanation(draft: Draft) -> Iterator[str]:
+def _explanation(draft: Draft, *, numbers: bool) -> Iterator[str]:
     if not draft.found:
         yield f"Nothing would be kept: {draft.verdict.reason}."
     for one in draft.found:
@@ -187,6 +188,10 @@ def _explanation(draft: Draft) -> Iterator[str]:
     for piece in draft.pieces:
         action, reason = _judgement(draft, piece)
         yield _SENTENCES[action].format(clip(one_line(piece.text), 80), reason)
+        if numbers:
+            words = "" if piece.odds is None else f", words {piece.odds:+.1f} (waits from {prompt_rules.WAITS:+.1f})"
+            signals = f"; {'; '.join(piece.signals)}" if piece.signals else ""
+            yield f"    form {piece.score:+.1f} (waits from {prompt_rules.INBOX:+.1f}){words}{signals}"
 
 
 def _judgement(draft: Draft, piece: Piece) -> tuple[Action, str]:

@@ -186,7 +186,7 @@ OPS: tuple[Op, ...] = (
        "Learn from sessions that have ended; the daemon does so, too.", "catch-up", _PERSON, aliases=("digest",)),
     Op("heartbeat", "app.session_ledger:heartbeat", _READ, _MAINTENANCE, "Show how long ago anyone worked here.",
        "heartbeat"),
-    Op("export", "transfer:export", _KEEP, _MAINTENANCE, "Write memory to a file, as JSONL or notes.",
+    Op("export", "transfer:export", _KEEP, _MAINTENANCE, "Write memory to a file: JSONL, notes, or AGENTS.md.",
        "export memories.jsonl", _FILES),
     Op("verify", "upkeep:verify", _READ, _MAINTENANCE, "Look for damage, down to a flipped bit.", "verify"),
     Op("reindex", "upkeep:reindex", _KEEP, _MAINTENANCE, "Rebuild the search index and missing vectors.", "reindex"),

@@ -15,16 +15,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.app.core import IMPORT_ACTOR, App
+from recollect.app.memory_search import rules_in_force
 from recollect.base.errors import BadImport, BadInput, NotFound, StoreReadOnly
-from recollect.base.files import create_new
+from recollect.base.files import create_new, read_snapshot
+from recollect.base.files import replace as replace_file
 from recollect.base.ids import is_id
 from recollect.base.text import clip, counted, one_line, storable
+from recollect.integrations.pieces import LeftAlone, Section
 from recollect.model.codec import Json, canonical, decode, decode_memory, encode
 from recollect.model.memory import Bridge, Lane, Memory, Message
 from recollect.model.plan import Alias, Create, Link, Plan
 from recollect.model.result import Scope, Summary
 from recollect.ops.memories import User, scope_of
 from recollect.ops.table import Arg
+from recollect.render.inject import SECTIONS, plain
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -34,22 +38,26 @@ VERSION = 1
 _MAX_PROBLEM_CHARS = 200
 _BATCH = 200
 _NO_NAME = re.compile(r"[^\w]+")
+_RULE_LINE = r"- .* <!-- [0-9a-f]{6} -->"
 _HINT = "Nothing was imported. `recollect export FILE` writes a whole file."
 
 
 class Shape(StrEnum):
     JSONL = "jsonl"  # everything, with checksums: what `import jsonl` reads
     MARKDOWN = "markdown"  # a folder of notes, one per memory
+    AGENTS_MD = "agents-md"  # the rules in force, as a section of a file that agents read
 
 
 def export(
     app: App,
-    file: Annotated[str, Arg("Where to write; must not exist yet.", metavar="FILE")],
+    file: Annotated[str, Arg("Where to write; must not exist yet, except for agents-md.", metavar="FILE")],
     *,
-    shape: Annotated[Shape, Arg("jsonl: everything; markdown: a folder of notes.")] = Shape.JSONL,
+    shape: Annotated[Shape, Arg("jsonl: everything; markdown: a folder of notes; agents-md: rules.")] = Shape.JSONL,
     user: Annotated[bool, Arg("Export the memories for all projects instead of this project's.")] = False,
 ) -> Summary:
     scope, target = scope_of(user), Path(file)
+    if shape is Shape.AGENTS_MD:
+        return _export_rules(app, target)
     is_folder = shape is Shape.MARKDOWN
     if os.path.lexists(target) and not (is_folder and target.is_dir() and not any(target.iterdir())):
         raise BadInput(f"{file} already exists.", hint="Choose a new name; nothing is overwritten.")
@@ -65,6 +73,33 @@ def export(
     done, how = "Would write" if app.dry_run else "Wrote", " as notes" if is_folder else ""
     summary = f"{done} {counted(total, 'memory', 'memories')}{how} to {file}."
     return Summary(summary, {"folder" if is_folder else "file": file, "memories": total, "dry_run": app.dry_run})
+
+
+def _export_rules(app: App, file: Path) -> Summary:
+    """The rules in force, one list per type, between two marks; a second export replaces them."""
+    rules = [rule for _, rule in rules_in_force(app).values()]
+    lines = list[str]()
+    for kind, heading in SECTIONS:
+        said = [f"- {plain(rule.body, 500)} <!-- {rule.id[-6:]} -->" for rule in rules if rule.rule_type is kind]
+        lines += ["", f"### {heading}", "", *said] if said else []
+    is_ours = re.compile("|".join(("", *(f"### {heading}" for _, heading in SECTIONS), _RULE_LINE))).fullmatch
+    section = Section(
+        kind="export", path=file, entries=lambda _: lines, is_entry=lambda line: bool(is_ours(line.rstrip()))
+    )
+    found = read_snapshot(file)
+    try:
+        text = section.edit(found, None, wanted=True).content or b""
+    except LeftAlone as problem:
+        raise BadInput(
+            f"{problem}.", hint="Remove a lone line with `recollect begin` or `end`, or name another file."
+        ) from None
+    is_new = text != (found.content or b"")
+    if is_new and not app.dry_run:
+        replace_file(found, text, new_mode=0o644)
+        app.log.line("export", rules=len(rules))
+    many, done = counted(len(rules), "rule"), "Would write" if app.dry_run else "Wrote"
+    summary = f"{done} {many} to {file}." if is_new or app.dry_run else f"Nothing to change: {many} in {file}."
+    return Summary(summary, {"file": str(file), "rules": len(rules), "changed": is_new, "dry_run": app.dry_run})
 
 
 def _write_notes(app: App, scope: Scope, target: Path, total: int) -> None:
