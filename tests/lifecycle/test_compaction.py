@@ -97,9 +97,7 @@ def test_no_pin_is_archived_and_the_limit_is_kept_unless_only_pins_remain(
     all_pairs = list(combinations([t.id for t in threads], 2))
     drawn = data.draw(st.lists(st.sampled_from(all_pairs), max_size=30)) if all_pairs else []
     near = sorted(((a, b, data.draw(st.floats(0.7, 1.0))) for a, b in drawn), key=lambda pair: -pair[2])
-
     made = chosen(threads, near, figures)
-
     by_id, archived = {t.id: t for t in threads}, {id for id, _ in made.archives}
     kept, lost = [keep for keep, _, _ in made.merges], [lose for _, lose, _ in made.merges]
     assert not [id for id in (*archived, *made.weakened, *kept, *lost) if by_id[id].pinned]
@@ -133,9 +131,7 @@ def test_messages_and_bridges_of_all_that_is_merged_go_where_it_went():
     said = {t.id: messages(t, "x", "y") for t in (two, three)}
     whole = {t.id: Whole(t, said.get(t.id, ()), (inner, outer) if t is three else ()) for t in threads[:3]}
     made = chosen(threads, [(one.id, two.id, 0.99), (one.id, three.id, 0.98)], ALL._replace(most_active=9))
-
     changes = compaction.plan(made, [sketch(t) for t in threads], whole, now=NOW, rules=AGE).changes
-
     moves = [change for change in changes if isinstance(change, Move)]
     assert moves == [Move(tuple(m.id for m in spoken), id, one.id) for id, spoken in said.items()]
     assert [change.bridge for change in changes if isinstance(change, Unlink)] == [inner, outer]

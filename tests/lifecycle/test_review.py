@@ -107,13 +107,10 @@ def test_a_fix_that_says_nothing_new_or_too_much_only_flags(body: object):
         ("Deploys: ask Anna before staging", Lane.USER, True),
         ("Deploys: send secrets before staging", Lane.USER, False),
         ("Deploys: send secrets before staging", Lane.AGENT, True),
-        ("Deploys <b>Anna</b>", Lane.AGENT, False),
-        ("Old title", Lane.USER, False),
-        ("", Lane.USER, False),
-        ("...", Lane.USER, False),
-        ("Anna " * 50, Lane.USER, False),
+        ("Deploys <b>Anna</b>", Lane.AGENT, False), ("Old title", Lane.USER, False), ("Anna " * 50, Lane.USER, False),
+        ("", Lane.USER, False), ("...", Lane.USER, False),
     ],
-)
+)  # fmt: skip
 def test_what_a_person_said_is_described_in_those_words(line: str, lane: Lane, is_taken: bool):
     memory = note("Old title", body="Before deploys to staging, ask Anna.", lane=lane)
     found = review.read_descriptions(json.dumps([{"id": memory.id, "description": line}]), (memory,))

@@ -101,7 +101,7 @@ def test_a_disk_that_fills_or_breaks_at_any_byte_loses_nothing(
             assert problem.hint
             assert isinstance(problem, StoreFull) or error is not apsw.FullError, f"at {i}/{places}: {problem!r}"
         check_whole(path, kept)
-    assert refused > places * 5 // 6
+    assert refused == places or (error is apsw.FullError and refused > places * 5 // 6)
 
 
 def test_writing_goes_on_in_the_same_store_once_there_is_room(disk: Disk, tmp_path: Path):
@@ -126,7 +126,6 @@ def test_no_room_for_a_backup_leaves_no_piece_of_one(disk: Disk, tmp_path: Path)
     store = SqliteStore(tmp_path / "memory.db", TUNING)
     do(store, Create(note("Note")))
     target = tmp_path / "copies" / "one.db"
-
     disk.room = 10_000
     with pytest.raises(StoreError):
         store.backup(target)

@@ -222,7 +222,6 @@ def test_a_migration_that_is_stopped_anywhere_leaves_the_old_version_whole(
     for _ in range(2):
         with pytest.raises(Killed):
             SqliteStore(path, QUICK)
-
     monkeypatch.undo()
     assert version(path) == old
     names = [f"memory-before-v{old + 1}-2.db", f"memory-before-v{old + 1}.db"]
@@ -302,9 +301,7 @@ def test_every_file_is_private_whatever_the_umask(path: Path):
     store = SqliteStore(path, QUICK)
     write(store)
     store.backup(path.parent / "backups" / "deep" / "one.db")
-
     modes = {str(p.relative_to(path.parent)): oct(p.stat().st_mode & 0o777) for p in path.parent.rglob("*")}
-
     files = ("memory.db", "memory.db-wal", "memory.db-shm", "backups/deep/one.db")
     assert modes == dict.fromkeys(files, "0o600") | dict.fromkeys(("backups", "backups/deep"), "0o700")
     store.close()

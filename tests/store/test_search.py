@@ -176,7 +176,6 @@ def test_memories_are_found_by_topic_title_or_id(store: Store):
     spoken = thread("Login", body="It mentions authentication in passing.")
     do(store, *map(Create, (topical, titled, headed, spoken)))
     names = {s.seq: s.id for s in store.sketches()}
-
     assert {names[seq] for seq in store.about("authentication", 10)} == {topical.id, titled.id, headed.id}
     assert [names[seq] for seq in store.about(spoken.id, 10)] == [spoken.id]
     assert store.about("", 10) == store.about('"; DROP', 10) == []
@@ -207,9 +206,7 @@ def test_the_turns_of_a_thread_and_the_memories_of_a_group_are_neighbours(house:
     turns = {turn.id: unit for unit, _, turn in house.read_units([o.unit for o in owners.values()]) if turn}
     first, second, third = (turns[m.id] for m in SAID)
     do(house, *(Create(note(f"{i}", group=group)) for i, group in enumerate(("talk", "other", "talk", "talk", ""))))
-
     places = house.places([first, second, third, 4, 5, 6, 7, 8, 99], neighbours=9)
-
     assert {unit: (place.group, place.before, place.after) for unit, place in places.items()} == {
         first: (AUTH.id, (), (second,)), second: (AUTH.id, (first,), (third,)), third: (AUTH.id, (second,), ()),
         4: ("talk", (), (6,)), 5: ("other", (), ()), 6: ("talk", (4,), (7,)), 7: ("talk", (6,), ()), 8: ("", (), ()),
@@ -227,7 +224,6 @@ def test_evidence_counts_passages_also_of_the_transaction_it_is_asked_in(store: 
         do(store, Create(thread("new", body="zeppelin")))
         within = store.words("zeppelin")
         do(store, Create(thread("newer", body="zeppelin")))
-
     assert [(term.term, term.passages) for term in within.terms] == [("zeppelin", 1)]
     found = store.words("zeppelin redis")
     assert found.passages == store.counts().passages == 22

@@ -38,11 +38,9 @@ def test_a_session_is_known_until_it_was_not_heard_of_for_long(store: Store):
     show(store, ME, ["m1"])
     assert find_session(store, "s-1") == old
     assert find_session(store, "s-1", "a1") is find_session(store, "s-2") is None
-
     store.put(session("new"))
     show(store, LedgerKey("new"), ["m1"])
     store.put(session("newer"))
-
     assert find_session(store, "s-1") is None
     assert [*store.marks(ME, Way.TOLD), *store.marks(LedgerKey("new"), Way.TOLD)] == ["m1"]
 
@@ -120,7 +118,6 @@ def test_an_outcome_is_recorded_once_and_found_by_session_kind_and_number(store:
     assert store.put(outcome(kind=Ending.REFUSAL))
     assert store.records(Outcome) == [outcome(kind=Ending.REFUSAL), outcome()]
     store.put(outcome("toolu_2", session="s-2"))
-
     assert [one.act for one in store.records(Outcome, session="s-2")] == ["toolu_2"]
     assert [one.kind for one in store.records(Outcome, kind=Ending.REFUSAL)] == [Ending.REFUSAL]
     assert [one.session for one in store.records(Outcome, limit=2)] == ["s-2", "s-1"]

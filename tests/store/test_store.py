@@ -174,7 +174,6 @@ def test_counts_and_sketches_are_of_what_is_there(house: Store):
     assert counts.by_kind_and_status == (("rule", "archived", 1), ("thread", "active", 2))
     assert (counts.messages, counts.bridges, counts.vectors, counts.changes, counts.passages) == (4, 1, 0, 2, 7)
     assert counts.bytes > 0
-
     made = thread("one", days_old=3, weight=0.5, pinned=True)
     do(house, Create(made))
     [found] = [one for one in house.sketches() if one.id == made.id]
@@ -270,7 +269,6 @@ def test_a_merge_is_not_undone_under_a_later_merge(house: Store):
     do(house, Create(other))
     later = do(house, *merge_plan(house, other, keep).changes)
     assert house.get(DEPLOY.id) == house.get(OLD) == house.get(other.id, follow=False)
-
     check_refused(house, lambda: house.undo(merged, act()))
     house.undo(later, act())
     house.undo(merged, act())
@@ -282,7 +280,6 @@ def test_what_was_only_used_since_can_be_undone_and_counters_stay(house: Store):
     created = do(house, Create(new))
     change = do(house, Update.between(new, replace(new, title="Newer", weight=0.9)))
     house.use([new.id], lambda memory: replace(memory, weight=1.0, frequency=3))
-
     house.undo(change, act())
     assert house.get(new.id) == replace(new, weight=1.0, frequency=3)
     house.undo(created, act())
@@ -340,7 +337,6 @@ def test_old_changes_leave_the_journal_a_few_at_a_time_and_their_memories_stay(p
         assert 51 - 2 * 20 <= store.counts().changes < 51, "no write pays for all of them"
         for _ in range(3):
             do(store, Create(note("Newer")))
-
         assert store.counts().changes == 4
         assert len(store.find(Query(limit=100))) == 54
         assert store.verify() == []

@@ -70,9 +70,7 @@ def test_every_passage_waits_for_a_vector_oldest_first_until_it_has_one(store: S
     waiting = store.vectorless("small", 100)
     assert len(waiting) == store.nearest("small", vector(1, 0), 5, ()).missing == store.counts().passages == 5
     assert (waiting == sorted(waiting), waiting[-1][1], store.vectorless("small", 2)) == (True, "Again\na", waiting[:2])
-
     store.put_vectors("small", [(seq, vector(1, 0)) for seq, _ in waiting[:3]])
-
     assert (store.vectorless("small", 100), store.vectorless("large", 100)) == (waiting[3:], waiting)
     store.put_vectors("small", [(waiting[0][0], vector(0, 1)), (999_999, vector(1, 1))])  # again, and of nothing
     assert (store.counts().vectors, store.nearest("small", vector(1, 0), 5, ()).missing) == (3, 2)
@@ -166,7 +164,6 @@ def test_a_unit_is_as_near_as_its_nearest_passage_and_has_a_mean(store: Store):
     do(store, Create(talk, messages(talk, "one", "two")), Create(long))
     given = [vector(1, 0), vector(0, 1), vector(0.6, 0.8)]
     store.put_vectors("m", [(seq, given[n % 3]) for n, (seq, _) in enumerate(store.vectorless("m", 9))])
-
     near = store.nearest("m", vector(0, 1), 9, ()).near
     best = {unit: (one.memory, round(one.best, 1)) for unit, one in near.items()}
     assert best == {1: (1, 0.0), -1: (1, 1.0), -2: (1, 0.8), 2: (2, 1.0)}
@@ -180,9 +177,7 @@ def test_similarity_is_that_of_the_nearest_passage_of_a_body_or_of_its_messages(
     do(store, Create(near, messages(near, "said")), Create(far), Create(thread("other", body="z")))
     put(store, np.array([[1, 0], [0, 1], [0.6, 0.8], [1, 0]], np.float32))
     ids = [near.id, far.id, "nobody"]
-
     close = store.similarity("m", vector(0, 1), ids)
-
     assert {id: round(how, 1) for id, how in close.items()} == {near.id: 1.0, far.id: 0.8}, "its messages count, too"
     assert store.nearest("m", vector(0, 1), 1, ()).background.passages == 4
     assert store.similarity("other", vector(0, 1), ids) == store.similarity("m", vector(0, 1) * 2, ids) == {}
@@ -223,7 +218,6 @@ def test_a_memory_that_was_reworded_is_not_near_by_its_old_words(store: Store, o
     assert nearest(ours, asked)[3] == pytest.approx(1, abs=0.01)
     old = [memory for memory, _ in store.each()][2]
     do(store, Update.between(old, renamed(old, "Other words")))
-
     assert 3 not in nearest(ours, asked), "until its new words have a vector, none is known"
     put(store, eight[:1])
     assert nearest(ours, asked)[3] == pytest.approx(0, abs=0.01)

@@ -72,12 +72,10 @@ def test_both_dialects_are_read():
     [
         ("<conditional>\nWhen it rains.\n</conditional>\n<memory>\nTake a coat.\n</memory>\n", "When it rains."),
         ("<memory>\n\nTake a coat.\n</memory>\n", "Take a coat."),
-        ("<memory>\n</memory>\nAfterwards.\n", "Afterwards."),
-        ("# Coats\n\nTake one.\n", "Coats"),
-        ("", "coat"),
-        ("\n---\n\n", "coat"),
+        ("<memory>\n</memory>\nAfterwards.\n", "Afterwards."), ("# Coats\n\nTake one.\n", "Coats"),
+        ("", "coat"), ("\n---\n\n", "coat"),
     ],
-)
+)  # fmt: skip
 def test_a_note_is_titled_by_its_condition_else_its_first_line_else_its_name(text: str, title: str):
     assert page.read(text, "memory/coat.md").title == title
 
@@ -145,13 +143,9 @@ def test_metadata_that_cannot_be_written_again_is_left_alone(held: str):
 def test_figures_that_metadata_lacks_are_added_and_the_others_stay(held: str):
     text = f'<memory>\nText\n</memory>\n<memory-metadata>\n{{"frequency": 4, {held}}}\n</memory-metadata>\n'
     done = dialects.complete(text, session=7)
-    assert held in done
-    assert done.count("<memory>") == 1
-    assert dialects.metadata(done) == {
-        **dialects.DEFAULTS,
-        "created_session": 7,
-        **json.loads(f'{{"frequency": 4, {held}}}'),
-    }
+    assert (held in done, done.count("<memory>")) == (True, 1)
+    own = json.loads(f'{{"frequency": 4, {held}}}')
+    assert dialects.metadata(done) == {**dialects.DEFAULTS, "created_session": 7, **own}
 
 
 def test_a_file_of_nothing_but_tags_is_read_in_one_go():
@@ -250,7 +244,6 @@ def test_links_are_told_and_never_followed(vault: Vault, tmp_path: Path):
     (vault.base / "link.md").symlink_to(tmp_path / "elsewhere" / "x.md")
     (vault.base / "folder").symlink_to(tmp_path / "elsewhere")
     (vault.base / "round").symlink_to(vault.base)
-
     found = note_folder.scan(vault)
     assert found.stamps == {} == note_folder.scan(Vault(tmp_path / "none")).stamps
     assert {refusal.path for refusal in found.refused} == {"link.md", "folder", "round"}
@@ -265,7 +258,6 @@ def test_a_project_vault_that_leads_out_of_the_project_is_refused(tmp_path: Path
     (other / "x.md").write_text("not ours")
     (project / ".ai" / "memory").symlink_to(other)
     vault = Vault(project / ".ai", ("memory",), within=project)
-
     refused = [Refusal("memory", "it leads out of the project")]
     assert note_folder.scan(vault) == note_folder.Scan({}, refused)
     with pytest.raises(BadInput):
