@@ -278,13 +278,12 @@ def test_vectors_come_with_the_next_recall_whoever_wrote(open_app: Opens):
     assert shown(recall(app, ("what is the pet's name",)))[0] == "Cat", "from another process, at once"
 
 
-def test_a_recall_makes_a_few_vectors_and_a_stopped_reindex_goes_on(app: App, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(upkeep, "_BATCH", 8)
-    keep(app, *(note(f"Note {i}", body=f"Zeppelin {i} flies.") for i in range(100)))
+def test_a_recall_makes_a_few_vectors_and_a_stopped_reindex_goes_on(app: App):
+    keep(app, *(note(f"Note {i}", body=f"Zeppelin {i} flies.") for i in range(200)))
     found = search(app, ("zeppelin 99",))
     made = vectors(app)
     assert 0 < made < 80
-    assert f"{100 - made} passages have no vector yet" in found.how
+    assert f"{200 - made} passages have no vector yet" in found.how
     assert "recollect reindex" in found.how
     assert shown(found)[0] == "Note 99", "found by its words"
     steps: list[tuple[float, float, str]] = []
@@ -296,12 +295,12 @@ def test_a_recall_makes_a_few_vectors_and_a_stopped_reindex_goes_on(app: App, mo
     app.progress = stop
     with pytest.raises(KeyboardInterrupt):
         upkeep.reindex(app)
-    left = 100 - vectors(app)
+    left = 200 - vectors(app)
     app.progress = lambda done, total, what="": steps.append((done, total, what))
 
-    assert 0 < left < 100 - made
+    assert 0 < left < 200 - made
     assert upkeep.reindex(app).facts["vectors"] == left
-    assert vectors(app) == 100
+    assert vectors(app) == 200
     assert steps[-1] == (left, left, "vectors made")
     assert upkeep.reindex(app).facts["vectors"] == 0, "nothing is made twice"
     assert search(app, ("zeppelin",)).how == "words and vectors"
