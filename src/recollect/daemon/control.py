@@ -61,6 +61,8 @@ def stop(place: Place) -> Ended:
 
 def find_holder(path: str) -> int | None:
     """The process that has the lock, as the system reports it; None where nobody has it or the system cannot say."""
+    if sys.platform != "linux":
+        return None
     with suppress(OSError, ValueError):
         found = os.stat(path)
         file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"

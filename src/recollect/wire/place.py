@@ -145,7 +145,10 @@ def connect(place: Place, timeout_s: float) -> _socket.socket:
     folder is not safely ours, or the socket is forbidden. Other OSErrors: there is one, and it does not answer."""
     if not is_private(place.runtime):
         raise PermissionError(place.runtime)
-    line = _socket.socket(_socket.AF_INET if sys.platform == "win32" or place.tcp else _socket.AF_UNIX)
+    if sys.platform == "win32" or place.tcp:
+        line = _socket.socket(_socket.AF_INET)
+    else:
+        line = _socket.socket(_socket.AF_UNIX)
     try:
         line.settimeout(max(timeout_s, 0.001))
         if not place.tcp:
