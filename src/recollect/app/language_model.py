@@ -10,8 +10,8 @@ import shlex
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect import llm
@@ -75,10 +75,7 @@ def is_on(app: App, use: Use | None = None) -> bool:
 def ask(app: App, question: Ask, subject: object) -> Any:
     """What the reader of this use makes of the answer and of the `subject` that was asked about; None: no answer."""
     text = answer_text(app, question)
-    if text is None:
-        return None
-    module, name = USES[question.use].reader.split(":")
-    return getattr(import_module(f"recollect.{module}"), name)(text, subject)
+    return None if text is None else resolve_name(f"recollect.{USES[question.use].reader}")(text, subject)
 
 
 def answer_text(app: App, question: Ask) -> str | None:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from recollect.app.states import JOB_RECORDS, SESSIONS, JobRecord, Memo
@@ -39,7 +39,7 @@ class Job(NamedTuple):
     """`module:function`, loaded when first needed; or a function of the process itself, which belongs to no project."""
     every_s: float = 0.0  # how often it runs in each open project; 0: for each turn that is read
     quiet_s: float | None = None  # it runs once sessions were quiet for so long, and in every project each `every_s`
-    by_sessions: bool = False  # by each store's count, as MEMORY_<NAME> and MEMORY_<NAME>_SCHEDULE say; else it waits
+    by_sessions: bool = False  # it runs by each store's count, as MEMORY_<NAME> and MEMORY_<NAME>_SCHEDULE say
     model: Literal["", "optional", "required"] = ""  # asks a language model; required: runs only while MEMORY_LLM is on
     light: bool = False  # takes no time worth mentioning: does not stand aside while hooks are answered
 
@@ -51,8 +51,7 @@ class Job(NamedTuple):
     def function(self) -> Callable[..., Any]:
         if not isinstance(self.target, str):
             return self.target
-        module, name = self.target.split(":")
-        found: Callable[..., Any] = getattr(import_module(f"recollect.{module}"), name)
+        found: Callable[..., Any] = resolve_name(f"recollect.{self.target}")
         return found
 
 
