@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -145,7 +144,7 @@ def vector_destination(app: App) -> str:
 class FillState:
     model: str = ""
     scope: Scope = Scope.USER
-    waiting: deque[tuple[int, str]] = field(default_factory=deque)  # its passages without a vector of this model
+    waiting: list[tuple[int, str]] = field(default_factory=list)  # its passages without a vector of this model
     problem: str = ""  # why the model could not be used last time: logged once, not at every try
 
 
@@ -155,12 +154,12 @@ def fill(app: App, memo: Memo) -> bool:
     try:
         embedder = app.embedder
         if not state.waiting or state.model != embedder.id:
-            state.model, state.waiting = embedder.id, deque()
+            state.model, state.waiting = embedder.id, []
             for state.scope, _ in app.scopes():
-                state.waiting = deque(app.writer(state.scope).vectorless(embedder.id, _LOOKED_UP))
+                state.waiting = app.writer(state.scope).vectorless(embedder.id, _LOOKED_UP)
                 if state.waiting:
                     break
-        few = [state.waiting.popleft() for _ in range(min(embedder.at_once, len(state.waiting)))]
+        few, state.waiting = state.waiting[: embedder.at_once], state.waiting[embedder.at_once :]
         given = embed_passages(app.writer(state.scope), embedder, few) if few else 0
         state.problem = ""
         return given > 0 or any(drop_old_vectors(app.writer(scope), embedder.id) for scope, _ in app.scopes())

@@ -116,8 +116,7 @@ def _record_use(app: App, key: LedgerKey, marks: Mapping[str, Scope], asked: boo
         store.use(ids, partial(strength.count_use, session=session, asked_at=asked_at, rules=app.age_rules))
 
 
-# The heartbeat of a project. The state is in its database (the user's, where there is no project); `.ai/heartbeat.json`
-# shows it and is never read back.
+# The heartbeat: the state is in the project's database, or the user's; `.ai/heartbeat.json` is never read back.
 
 
 def heartbeat(app: App) -> Summary:
@@ -142,8 +141,7 @@ def tick(app: App, _memo: object = None) -> bool:
     if app.store_path(app.scope) is not None:
         store = app.writer(app.scope)
         with store.transaction():
-            before = HEARTBEAT.find(store)
-            if before is not None:
+            if before := HEARTBEAT.find(store):
                 HEARTBEAT.write(store, before.tick(app.clock.now()))
         write_heartbeat_view(app)
     return False
