@@ -186,14 +186,12 @@ def test_what_was_done_is_said_though_others_look(app: App, open_app: Opens, mon
 
     for name in ("create", "change", "move", "remove"):
         monkeypatch.setattr(note_folder, name, partial(looked_at, getattr(note_folder, name)))
-
     said = [
         notes.save(app, "Ask Anna first.", title="Deploy").summary,
         notes.evolve(app, "deploy", "Ask Ben first.", title="Deploy now").summary,
         notes.archive(app, ("deploy-now",)).summary,
         notes.restore(app, ("deploy-now",)).summary,
     ]
-
     assert said == [
         "Saved deploy.md.",
         "Saved deploy-now.md, which takes the place of deploy.md.",

@@ -359,7 +359,6 @@ def test_a_home_that_cannot_be_written_can_be_read_and_is_left_alone(app: App):
             folder.chmod(0o700)
         for file in root.rglob("*.db"):
             file.chmod(0o600)
-
     assert [ran.returncode for ran in read] == [0, 0, 0], [ran.stderr for ran in read]
     assert all("Kept before." in ran.stdout for ran in read[:2])
     assert {ran.returncode for ran in wrote} <= {9, 10}, [ran.stderr for ran in wrote]

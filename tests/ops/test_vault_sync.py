@@ -1,7 +1,5 @@
 """Files of a vault become notes, and stay the same notes whatever is done to the files."""
 
-from __future__ import annotations
-
 import os
 from functools import partial
 from pathlib import Path
