@@ -254,9 +254,6 @@ def _names_fix(text: str, learnt: Lesson) -> bool:
     return all(one and not _CUES.against.search(said[: one.start()]) for one in found)
 
 
-# What has been seen of it since
-
-
 def seen_in_sessions(rule: Rule) -> tuple[str, ...]:
     return tuple(tag.removeprefix(Lesson.SESSION_TAG) for tag in rule.tags if tag.startswith(Lesson.SESSION_TAG))
 

@@ -20,8 +20,7 @@ from recollect.model.session import Act, Speaker, ToolAction
 
 # A prompt is worth a question down to this far below the log odds for the inbox; further down the judge is sure.
 NEARLY = 2.0
-_MAX_CHARS = 2_000
-_MIN_QUOTE_WORDS, _MAX_QUOTE_CHARS = 2, 400
+_MAX_CHARS, _MIN_QUOTE_WORDS, _MAX_QUOTE_CHARS = 2_000, 2, 400
 _RULE_TYPES = (RuleType.PREFERENCE, RuleType.CORRECTION, RuleType.DEVOPS)
 MAX_MESSAGES = 50
 MAX_PROPOSALS = 5  # per answer; a model that proposes more has misread the question

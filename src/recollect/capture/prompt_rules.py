@@ -170,9 +170,6 @@ def _with_context(draft: Draft, number: int) -> tuple[Piece, ...]:
     return (piece,)
 
 
-# Weighing
-
-
 def action_of(piece: Piece) -> Action:
     if piece.veto or not is_like_a_rule(piece):
         return Action.DROPPED

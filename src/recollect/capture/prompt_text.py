@@ -18,8 +18,7 @@ QUOTE = "\x02"  # a short quote or a piece of code inside a sentence: still a wo
 MAX_SENTENCE_CHARS = 700  # nobody states a rule in a longer sentence
 FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 _PASTES = re.compile(rf"{BLOT}[{BLOT}\s]*")
-_MIN_PASTE_WORDS = 9
-_MIN_QUOTED_WORDS, _MIN_QUOTED_CHARS, _MIN_WIDE_QUOTED_CHARS = 4, 41, 9
+_MIN_PASTE_WORDS, _MIN_QUOTED_WORDS, _MIN_QUOTED_CHARS, _MIN_WIDE_QUOTED_CHARS = 9, 4, 41, 9
 _MARKS = Patterns("prompt_text")
 
 

@@ -17,7 +17,6 @@ Source = str | Sequence[str]
 CODES = ("en", "de", "fr", "es", "pt", "ru", "vi", "ja", "zh")
 _LINE_BREAK = re.compile(r"(?:^|\n)\s*")
 _PART = re.compile(r"\{([A-Z_]+)\}")
-_WHOLE_WORDS = "words:"
 _BY_SCRIPT = (
     ("ja", re.compile(r"[\u3040-\u30ff]")),
     ("zh", re.compile(r"[\u4e00-\u9fff]")),
@@ -25,7 +24,6 @@ _BY_SCRIPT = (
     ("vi", re.compile(r"[\u0103\u0111\u01a1\u01b0\u1ea0-\u1ef9]")),
 )
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
-_SAMPLE_CHARS = 2_000
 
 
 def table(name: str) -> Any:
@@ -39,8 +37,8 @@ def compiled(pattern: Source, parts: Mapping[str, Source], flags: int = 0) -> Pa
     text = joined(pattern)
     while _PART.search(text):
         text = _PART.sub(lambda found: joined(parts[found[1]]), text)
-    if text.startswith(_WHOLE_WORDS):
-        words = text.removeprefix(_WHOLE_WORDS).lstrip()
+    if text.startswith("words:"):
+        words = text.removeprefix("words:").lstrip()
         text = rf"(?<![\w-])(?:{words})(?![\w-])".replace(" ?", r"\s*").replace(" ", r"\s+")
     return re.compile(text, flags)
 
@@ -86,7 +84,7 @@ class Language(NamedTuple):
 
 def language_code(text: str) -> str:
     """English where nothing speaks for another language."""
-    sample = text[:_SAMPLE_CHARS].lower().replace("\u2019", "'")
+    sample = text[:2_000].lower().replace("\u2019", "'")
     for code, script in _BY_SCRIPT:
         if script.search(sample):
             return code

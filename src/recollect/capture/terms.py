@@ -109,7 +109,6 @@ def heading(plan: str) -> str:
 
 
 def rate_cause(text: str) -> float:
-    """How much it says about why. 0: nothing."""
     text = text[:_CAUSE_CHARS]
     return 2.0 * min(len(CUES.strong_cause.findall(text)), 2) + min(len(CUES.weak_cause.findall(text)), 2)
 

@@ -53,7 +53,8 @@ class Subject(NamedTuple):
         """What the store is searched for: names and words that may name a subject."""
         files = " ".join(terms.stem_of(file) for file in (*self.edited, *self.read)[:6])
         prompt, conclusion = self.prompt[:_PROMPT_CHARS], self.conclusion[:_CONCLUSION_CHARS]
-        return f"{_subject_words(prompt)} {files} {_subject_words(conclusion)}".strip()
+        said = [" ".join(dict.fromkeys([*terms.names(text), *terms.content(text)])) for text in (prompt, conclusion)]
+        return f"{said[0]} {files} {said[1]}".strip()
 
     @property
     def meaning(self) -> str:
@@ -113,8 +114,7 @@ def choose_thread(about: Subject, record: Record, candidates: Sequence[Candidate
 
 
 def _leans_on(about: Subject, record: Record, candidates: Sequence[Candidate]) -> Candidate | None:
-    """A prompt that names nothing means the current thread, whatever files it touches; so does one that names little
-    and comes right after it."""
+    """A prompt that names nothing means the current thread; so does one that names little and comes right after it."""
     leans = dependence(about.prompt)
     came_of_it = record.changed or record.ran or record.said
     if leans < (LEANS_A_LITTLE if came_of_it else 1.0) or turns_away(about.prompt):
@@ -171,10 +171,6 @@ def dependence(prompt: str) -> float:
     leans = 0.45 if _CUES.follows.match(prompt) else 0.0
     leans += 0.0 if _WORDS.pointing.isdisjoint(terms.words(prompt)) else 0.2
     return min(1.0, leans + max(0.0, 0.5 - 0.1 * subject))
-
-
-def _subject_words(text: str) -> str:
-    return " ".join(dict.fromkeys([*terms.names(text), *terms.content(text)]))
 
 
 @dataclass(frozen=True, slots=True)

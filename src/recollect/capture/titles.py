@@ -223,12 +223,8 @@ def _imperatives() -> dict[str, str]:
     return {form: verb.capitalize() for form, verb in found.items()}
 
 
-# Topics
-
-
 def find_topics(texts: Iterable[tuple[str, float]], files: Iterable[str] = ()) -> tuple[str, ...]:
-    """The most important first, spelt as they were written; none that is part of another. `texts`: each with how much
-    it counts."""
+    """The most important first, as they were written; none is part of another. `texts`: each with its weight."""
     scores: defaultdict[str, float] = defaultdict(float)
     spelt: dict[str, str] = {}
 

@@ -16,8 +16,7 @@ from recollect.capture.tables import Patterns, Words
 from recollect.model.session import Act, Speaker, ToolAction
 from recollect.model.small_talk import is_small_talk
 
-MAX_WAITING_ACTS = 150
-"""A turn with this many new acts is recorded before it ends: only part of a transcript is held in memory."""
+MAX_WAITING_ACTS = 150  # a turn with so many new acts is recorded before it ends: only part of a transcript is held
 _MAX_COMMANDS, _MAX_CHARS, _MAX_FAILURE_CHARS = 6, 100, 220
 _QUOTED_SHARE = 0.6  # a sentence of which so many runs of three words were shown is a quote
 _MIN_RUNS, _MIN_USED_WORDS, _MIN_USED_SHARE = 3, 3, 0.25
@@ -105,12 +104,10 @@ def matters(command: str) -> bool:
 
 
 def shortened(command: str) -> str:
-    subject = commit_subject(command)
-    if subject:
+    if subject := commit_subject(command):
         pushed = " && git push" if re.search(r"\bgit push\b", command) else ""
         return clip(f'git commit -m "{clip(subject, 72)}"{pushed}', _MAX_CHARS)
-    head = command.split("<<", 1)[0]
-    parts = [_PATTERNS.piped.sub("", part).strip() for part in _PATTERNS.joints.split(head)]
+    parts = [_PATTERNS.piped.sub("", part).strip() for part in _PATTERNS.joints.split(command.split("<<", 1)[0])]
     parts = [_PATTERNS.assignments.sub("", part) for part in parts]
     kept = [part for part in parts if part and not _shows(part)] or parts[:1]
     return clip(one_line(" && ".join(dict.fromkeys(kept))).replace("; ", ", "), _MAX_CHARS)

@@ -54,8 +54,7 @@ _MOSTLY_FOREIGN = 0.5  # from here on the shipped model's vectors add nothing to
 # plain Latin ones mean little to it: all texts in them are near to each other.
 _USUAL_MEAN, _USUAL_DEVIATION, _USUAL_COUNT = 0.05, 0.09, 10
 _FOREIGN_MEAN, _FOREIGN_MORE = 0.25, 0.17
-_MIN_DEVIATION = 0.01
-_MAX_STANDING_OUT = 8.0
+_MIN_DEVIATION, _MAX_STANDING_OUT = 0.01, 8.0
 # How rare a word is assumed to be before anything is known of it, as if this many passages had been seen.
 _SEEN, _COMMON_SHARE, _OTHER_SHARE = 50, 0.10, 0.005
 _MAX_NAMES, _MAX_WORDS, _MAX_CHARS = 2, 60, 4_000
@@ -242,9 +241,6 @@ def raise_by_context(
         total = max(0.0, match.score + neighbours + group + length)
         lifted[ref] = match._replace(score=total, neighbours=neighbours, group=group, length=length)
     return lifted
-
-
-# Relevance to someone who did not ask
 
 
 class Prompt(NamedTuple):  # its features, computed once

@@ -20,8 +20,7 @@ FREE_HALVINGS = 5.0  # half-lives that cost nothing: by default all memories of 
 AGE_COST = 0.001  # of the match, for each half-life after those; docs/BENCHMARKS.md says how it was chosen
 MAX_AGE_COST = 0.03
 MUTED_BELOW = 0.4
-_MIN_STRENGTH = 1e-300
-_PRIOR = 3.0
+_MIN_STRENGTH, _PRIOR = 1e-300, 3.0
 _RATINGS, _OUTCOMES = 10, 50  # how many of the latest count
 _OUTCOME_SHARE = 0.2  # of a rating
 BY_CHANCE = 0.15  # cosine of two unrelated texts, by the shipped model
@@ -75,8 +74,7 @@ def evidence(memory: Memory) -> tuple[tuple[str, float], ...]:
 
 
 def is_muted(memory: Memory) -> bool:
-    """It never helped, and is no longer shown unasked. A question still finds it; `restore` brings it back. Pinned
-    memories are never muted."""
+    """It never helped, and is shown only to who asks; `restore` brings it back. Pinned memories are never muted."""
     return not memory.pinned and relevance(memory.ratings, memory.outcomes) < MUTED_BELOW
 
 
