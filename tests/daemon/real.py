@@ -1,7 +1,5 @@
 """Real daemons for tests: started as hooks start them, found in the system's list of processes, ended at the end."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

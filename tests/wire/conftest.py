@@ -1,7 +1,5 @@
 """A home, a runtime folder with a short name, the hook as it is installed, and agents' way of calling it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -253,9 +253,8 @@ def test_a_daemon_that_cannot_start_is_not_started_by_every_hook(startable: Worl
     assert len(list(spool.drain(startable.place))) == client.STARTS_AT_ONCE + 3
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")
 def test_a_home_of_another_user_s_is_left_alone(startable: World):
-    if os.geteuid() != 0:
-        pytest.skip("only root can give folders away")
     os.chown(startable.home, 65534, 65534)
     startable.hook(*PATIENT)
     assert pids(startable.home, "started") == []
