@@ -86,7 +86,6 @@ def test_nothing_but_json_is_on_standard_output():
         ("purge", id, "--yes"), ("demo",),
     ]:  # fmt: skip
         ran = run(*args, "--json")
-
         assert (ran.code, ran.err) == (0, ""), args
         json.loads(ran.out)
 

@@ -93,7 +93,6 @@ def test_lists_fit_the_terminal_and_no_cell_takes_a_second_line(columns: int, mo
         ids.append(pinned(f"A title that is much longer than the terminal is wide: {number} " + "word " * 20))
         run("rule", "add", f"Never use the tool number {number}, which is older than the other one and slower " * 2)
         run("note", "save", "Words.", "--title", f"A note with a title that goes on and on, number {number}")
-
     for args in (("threads",), ("rules",), ("inbox", "list"), ("notes",), ("log",)):
         lines = run(*args).out.splitlines()
         assert max(map(len, lines)) <= columns, args

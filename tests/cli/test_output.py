@@ -117,9 +117,7 @@ def test_the_demo_shows_the_main_job_and_leaves_nothing(tmp_path: Path):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     before = sorted(tmp_path.rglob("*"))
-
     done = program("demo", env={**os.environ, "TMPDIR": str(scratch), "TEMP": str(scratch), "TMP": str(scratch)})
-
     assert (done.returncode, done.stderr) == (0, b"")
     said = done.stdout.decode()
     assert [line[0] for line in said.splitlines() if re.match(r"\d+\. ", line)] == list("12345")

@@ -31,10 +31,8 @@ def unit(text: str) -> Any:
 
 def test_vectors_come_from_the_server_at_length_one_and_in_order(server: Server):
     embedder = load(server.url)
-
     texts = [f"text number {number} of many" for number in range(30)]
     found = embedder.embed(texts)
-
     assert embedder.dim == DIM
     assert np.isfinite(embedder.embed(["\ud800", "", "\0"])).all()
     assert found.dtype == np.float32
@@ -70,9 +68,7 @@ def test_a_key_is_shown_to_the_server_and_to_nobody_else(server: Server, tmp_pat
     key = tmp_path / "embedding.key"
     key.write_text("sk-very-secret\n")
     key.chmod(0o600)
-
     embedder = load(server.url, key)
-
     assert server.headers[-1]["Authorization"] == "Bearer sk-very-secret"
     load(server.url, tmp_path / "not there")
     assert "Authorization" not in server.headers[-1]
@@ -149,7 +145,6 @@ def test_a_refusal_is_told_with_its_reason(
         server.stop()
     else:
         monkeypatch.setattr(vector_server, "_MAX_ANSWER_BYTES", 500)
-
     with pytest.raises(EndpointFailed, match=said) as raised:
         embedder.embed_one("one")
     assert "tried again" in raised.value.hint
@@ -177,11 +172,9 @@ def test_one_that_failed_is_left_alone_for_a_while_and_then_asked_again(
     with pytest.raises(EndpointFailed, match="503"):
         embedder.embed_one("one")
     server.status, asked = 200, len(server.asked)
-
     with pytest.raises(EndpointFailed, match="503"):
         embedder.embed_one("one")
     assert len(server.asked) == asked, "it was not even asked"
-
     time.sleep(0.35)
     assert embedder.embed_one("one").shape == (DIM,)
 

@@ -1,7 +1,5 @@
-"""Turns text into vectors with a model from a folder (the shipped one is such a folder) or from a server.
-
-Decides nothing. `embedder.py` is imported only when a vector is needed: numpy comes with it.
-"""
+"""Turns text into vectors with a model from a folder (the shipped one is such a folder) or from a server. `embedder.py`
+is imported only when a vector is needed: numpy comes with it."""
 
 from __future__ import annotations
 

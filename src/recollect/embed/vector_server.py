@@ -67,23 +67,22 @@ class Endpoint:
     def _ask(self, texts: list[str], timeout_s: float) -> Floats:
         if time.monotonic() < self._left_alone_until_s:
             raise EndpointFailed(self._problem, hint=_HINT)
+        url = f"{self._where}{self._url.path.rstrip('/').removesuffix('/embeddings') or '/v1'}/embeddings"
+        body = {"model": self._name, "input": texts, "encoding_format": "float"}
         try:
-            return _read_vectors(self._post(texts, timeout_s), len(texts), self.dim)
+            status, reason, content = post_json(
+                url, body, self._headers, timeout_s=timeout_s, max_bytes=_MAX_ANSWER_BYTES
+            )
+            if status != http.client.OK:
+                why = " (is the key in embedding.key the right one?)" if status in (401, 403) else ""
+                raise _BadReply(f"answered {status} {clip(reason, 40)}{why}".rstrip())
+            return _read_vectors(content, len(texts), self.dim)
         except (OSError, http.client.HTTPException, _BadReply) as problem:
             message = f"The embedding endpoint {self._where} {_describe(problem)}."
             # A server too slow for a hook may still do for other work.
             if timeout_s > HURRIED_S or not isinstance(problem, TimeoutError):
                 self._problem, self._left_alone_until_s = message, time.monotonic() + LEFT_ALONE_S
             raise EndpointFailed(message, hint=_HINT) from None
-
-    def _post(self, texts: list[str], timeout_s: float) -> bytes:
-        url = f"{self._where}{self._url.path.rstrip('/').removesuffix('/embeddings') or '/v1'}/embeddings"
-        body = {"model": self._name, "input": texts, "encoding_format": "float"}
-        status, reason, content = post_json(url, body, self._headers, timeout_s=timeout_s, max_bytes=_MAX_ANSWER_BYTES)
-        if status != http.client.OK:
-            why = " (is the key in embedding.key the right one?)" if status in (401, 403) else ""
-            raise _BadReply(f"answered {status} {clip(reason, 40)}{why}".rstrip())
-        return content
 
 
 def _parse_address(setting: str) -> SplitResult:

@@ -142,8 +142,7 @@ class Plan:
 
 _OPPOSITES: dict[Any, Any] = {Create: Remove, Remove: Create, Say: Unsay, Unsay: Say, Link: Unlink, Unlink: Link}
 _KINDS = {"file" if kind is FileChange else kind.__name__.lower(): kind for kind in get_args(Change)}
-VERBS: dict[type[Change], str] = {kind: verb for verb, kind in _KINDS.items()}
-"""The names of changes in the journal and in JSON."""
+VERBS: dict[type[Change], str] = {kind: verb for verb, kind in _KINDS.items()}  # in the journal and in JSON
 
 
 def change_of(data: Mapping[str, Any]) -> Change:

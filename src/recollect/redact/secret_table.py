@@ -16,12 +16,8 @@ import re2
 from recollect.base.shipped import load_table
 
 HOLE = b"\xff"
-# The most that RE2 may use for one pattern. Its automata must not run out of it: the keyword set would then report
-# nothing found.
-_MAX_MEMORY_BYTES = 64 << 20
-Verdicts = dict[Any, Any]
-"""What was judged in one text so far, by whatever the verdict depends on: a text is read more than once, and nothing in
-it is judged twice."""
+_MAX_MEMORY_BYTES = 64 << 20  # for one pattern: were it to run out, the keyword set would report nothing found
+Verdicts = dict[Any, Any]  # what was judged in one text so far, by what it depends on: nothing is judged twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +28,7 @@ class Row:
     regex: str
     group: int = 0  # which group is the secret; what lies around it stays readable
     min_entropy: float = 0.0  # in bits per character: drops what has the shape of a secret but repeats itself
-    apart: bool = False
-    """It must not continue a word. Checked after the match: a pattern that begins with plain letters is many times
-    faster than one that looks for a boundary first."""
+    apart: bool = False  # it must not continue a word; checked after the match, which is many times faster
     free: bool = False  # the secret has no shape of its own, so a plain stand-in for one is left
     opaque: bool = False  # it must look random as well: what stands there in code is often code
     min_bytes: int = 8  # of an assigned value: a shorter one is not even judged

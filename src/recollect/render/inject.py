@@ -79,20 +79,11 @@ class Injection(NamedTuple):
 
 
 def session_start(
-    rules: Sequence[Rule],
-    *,
-    nonce: str,
-    now: Moment,
-    always: Sequence[Memory] = (),
-    heart: Heartbeat | None = None,
-    threads: Sequence[Memory] = (),
-    is_resumed: bool = False,
-    is_compacted: bool = False,
-) -> Injection:
-    """Always-loaded notes, rules, the heartbeat and open threads, in this order, as far as there is room.
-
-    `is_resumed`: the agent still has what it was told before. `is_compacted`: it has lost that, and the person is told.
-    """
+    rules: Sequence[Rule], *, nonce: str, now: Moment, always: Sequence[Memory] = (), heart: Heartbeat | None = None,
+    threads: Sequence[Memory] = (), is_resumed: bool = False, is_compacted: bool = False,
+) -> Injection:  # fmt: skip
+    """Always-loaded notes, rules, the heartbeat and open threads, in this order, as far as there is room. `is_resumed`:
+    the agent still has what it was told before. `is_compacted`: it has lost that, and the person is told."""
     page = _Page(nonce, START_CHARS)
     if is_resumed and rules:
         page.add("New since this session was last open:")
@@ -122,14 +113,9 @@ def session_start(
 
 
 def prompt(
-    hits: Sequence[Hit],
-    *,
-    heart: Heartbeat | None,
-    nonce: str,
-    max_chars: int = PROMPT_CHARS,
-    content: bool = True,
+    hits: Sequence[Hit], *, heart: Heartbeat | None, nonce: str, max_chars: int = PROMPT_CHARS, content: bool = True,
     reader: str = "the agent",
-) -> Injection:
+) -> Injection:  # fmt: skip
     """Without `content`: only which memories there are, and how to read one. `reader`: whom the notice names."""
     page, paused = _Page(nonce, max_chars), ""
     if heart is not None and heart.meaning != ACTIVE:
