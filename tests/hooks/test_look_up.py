@@ -296,11 +296,7 @@ def test_what_asks_for_nothing_and_other_events_cost_nothing(two: tuple[App, str
 
 
 ONE_LINE = next(s for s in SAMPLES if len(s.text) < 80 and "\n" not in s.text)
-
-
 SEVERAL_LINES = next(s for s in SAMPLES if "\n" in s.text)
-
-
 TOKEN = next(s for s in SAMPLES if s.kind == "github-token")
 PRIVATE = "validators <private>my own business</private> at <private>home"
 CUT = [f"{('validators ' * 40)[:before]} {TOKEN.secret} and more words" for before in (269, 289, 298)]
