@@ -239,8 +239,8 @@ def _opened(path: str) -> Store:
 
 
 def _answered(store: Store, prompt: str, vector: NDArray[np.float32]) -> None:
+    from recollect.app.embedding import QuestionVector
     from recollect.app.memory_search import search_stores
-    from recollect.app.question_vector import QuestionVector
     from recollect.lifecycle.strength import AgeRules
     from recollect.model.query import Query
 

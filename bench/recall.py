@@ -29,8 +29,8 @@ from bench.suites import Document, Question, Suite, Task
 from bench.systems import BASELINES, Baselines, RecallAgent
 from bench.systems import SYSTEM as AGENT
 from recollect.app.core import App
+from recollect.app.embedding import QuestionVector
 from recollect.app.memory_search import search_stores
-from recollect.app.question_vector import QuestionVector
 from recollect.base.clock import SystemClock
 from recollect.base.paths import Home
 from recollect.base.settings import load

@@ -27,7 +27,7 @@ from bench.report import Report, share
 from recollect.agents.transcript import Tail
 from recollect.app import rule_keeping
 from recollect.app.core import App
-from recollect.app.question_vector import TimedQuestion
+from recollect.app.embedding import TimedQuestion
 from recollect.base import project as projects
 from recollect.base.clock import SystemClock
 from recollect.base.errors import BadInput

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from recollect.app.core import App
-from recollect.app.question_vector import fill_vectors
+from recollect.app.embedding import fill_vectors
 from recollect.model.result import Scope
 from recollect.model.session import ShownMemory, Way
 from recollect.ops import recall, rules

@@ -12,9 +12,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from recollect.app import question_vector
+from recollect.app import embedding
 from recollect.app.core import App
-from recollect.app.question_vector import fill_vectors
+from recollect.app.embedding import fill_vectors
 from recollect.app.session_ledger import find_session
 from recollect.app.states import read_text
 from recollect.base.clock import FixedClock
@@ -280,7 +280,7 @@ def test_with_little_time_words_answer_alone_and_when_it_is_over_nothing_is_said
     over = talk.say("deploys through staging?", left_s=-1)
     assert (over.context, over.notice) == ("", "")
     assert "the time was over" in log_of(app)
-    little = talk.say("deploys through staging?", left_s=question_vector.VECTORS_NEED_S - 0.001)
+    little = talk.say("deploys through staging?", left_s=embedding.VECTORS_NEED_S - 0.001)
     assert (id in little.context and "too little time" in log_of(app)) or log_of(app).count("the time was over") == 2
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from recollect.app import session_ledger
 from recollect.app.core import App
+from recollect.app.embedding import TimedQuestion
 from recollect.app.memory_search import rules_in_force
-from recollect.app.question_vector import TimedQuestion
 from recollect.base.clock import FixedClock
 from recollect.base.errors import NotFound
 from recollect.model.memory import Memory

@@ -8,8 +8,8 @@ import pytest
 
 from recollect.app import notices
 from recollect.app.core import App
+from recollect.app.embedding import TimedQuestion
 from recollect.app.memory_search import rules_in_force
-from recollect.app.question_vector import TimedQuestion
 from recollect.base.clock import FixedClock
 from recollect.jobs import learning, runner, transcripts
 from recollect.model.memory import LEARNING_TAG, Lane, Memory, RuleType, Status

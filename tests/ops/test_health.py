@@ -13,7 +13,7 @@ import pytest
 from recollect import __version__
 from recollect.app import core
 from recollect.app.core import App
-from recollect.app.question_vector import TimedQuestion
+from recollect.app.embedding import TimedQuestion
 from recollect.base.errors import BadInput
 from recollect.embed import shipped_id
 from recollect.embed.embedder import load

@@ -10,10 +10,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from recollect.app import question_vector
+from recollect.app import embedding
 from recollect.app.core import App
+from recollect.app.embedding import TimedQuestion, fill_vectors
 from recollect.app.memory_search import load_focus
-from recollect.app.question_vector import TimedQuestion, fill_vectors
 from recollect.base.clock import FixedClock
 from recollect.base.errors import BadInput, ModelError
 from recollect.mcp.server import BY_NAME, make_call
@@ -126,12 +126,12 @@ def test_what_goes_wrong_in_the_model_is_raised(app: App, monkeypatch: pytest.Mo
 def test_not_all_of_a_long_question_is_embedded_and_nothing_in_a_hurry(app: App, monkeypatch: pytest.MonkeyPatch):
     embed_one = Mock(wraps=app.embedder.embed_one)
     monkeypatch.setattr(app.embedder, "embed_one", embed_one)
-    hurried = question(app, "staging deploys", question_vector.VECTORS_NEED_S - 0.01)
+    hurried = question(app, "staging deploys", embedding.VECTORS_NEED_S - 0.01)
     assert hurried.vector() is None
     assert hurried.how == "words alone: too little time was left for vectors"
     question(app, "at the beginning " + "x = 1\n" * 200_000 + " at the end").vector()
     ((asked, tokens),) = [call.args for call in embed_one.call_args_list]
-    assert (asked[:16], asked[-10:], tokens) == ("at the beginning", "at the end", question_vector.MAX_TOKENS)
+    assert (asked[:16], asked[-10:], tokens) == ("at the beginning", "at the end", embedding.MAX_TOKENS)
     assert len(asked) < 5_000
 
 

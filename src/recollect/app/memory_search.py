@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.app.core import App
+from recollect.app.embedding import QuestionVector, TimedQuestion, fill_vectors, question_vector
 from recollect.app.plan_gate import changed_files
-from recollect.app.question_vector import QuestionVector, TimedQuestion, fill_vectors, question_vector
 from recollect.app.states import FOCUS
 from recollect.base.errors import BadInput, RecollectError, StoreError
 from recollect.base.ids import fresh_key

@@ -23,7 +23,7 @@ from recollect.model.session import Event, EventName
 from recollect.ops.hook_reply import HookReply, HookRequest, SubagentTasks
 from recollect.wire.place import find_place
 
-_OPERATIONS = {
+EVENTS = {
     EventName.SESSION_STARTED: "session_start:start_session",
     EventName.PROMPT: "prompt_recall:answer_prompt",
     EventName.TOOL_CALLED: "tool_use:answer_call",
@@ -88,7 +88,7 @@ class Hooks:
         if event.name is EventName.OTHER or not self._is_first(key, environ.get(_ROUTE, "")):
             return Answer()
         place = (self._place(event, cwd), event.cwd or cwd, environ)
-        module, operation = _OPERATIONS.get(event.name, "hook_reply:receive_event").split(":")
+        module, operation = EVENTS.get(event.name, "hook_reply:receive_event").split(":")
         with self._open_app(*place) as app:
             folder = event.reads_below or self._folder or find_place(str(app.home.root), environment()).recalls
             request = HookRequest(app, event, until_s, self._tasks, Path(folder), transcript_bytes)

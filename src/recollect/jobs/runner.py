@@ -56,7 +56,7 @@ class Job(NamedTuple):
 
 
 JOBS: tuple[Job, ...] = (
-    Job("vectors", "app.question_vector:fill", 10),
+    Job("vectors", "app.embedding:fill", 10),
     Job("transcripts", "jobs.transcripts:work", 600, quiet_s=1.5),
     Job("rule-copies", "ops.install:update_copies", 60),
     Job("vaults", "jobs.vault_sync:watch", 0.6),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from recollect.app import session_ledger
 from recollect.app.core import App
-from recollect.app.question_vector import QuestionVector, fill_vectors
+from recollect.app.embedding import QuestionVector, fill_vectors
 from recollect.app.states import THREAD_MARKS, ThreadMark, count_captured
 from recollect.base.errors import BadInput, ModelError
 from recollect.capture import thread_choice, turns

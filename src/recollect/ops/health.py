@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from recollect import __version__
-from recollect.app import question_vector
+from recollect.app import embedding
 from recollect.app.core import App, backups_of, set_aside_files
 from recollect.app.memory_search import load_focus
 from recollect.app.states import CAPTURED
@@ -53,7 +53,7 @@ def status(app: App) -> Overview:
         set_aside=tuple(str(file) for file in set_aside_files(app)), settings_problems=len(app.settings.problems),
         captured=CAPTURED.read(app.reader(app.scope)), quiet=len(muted_memories(app)),
         mirrors=install.copies_status(app), focus=tuple(list_focus(load_focus(app))),
-        llm=language_model.summarize_spending(app), embedding=question_vector.read_vector_status(app),
+        llm=language_model.summarize_spending(app), embedding=embedding.read_vector_status(app),
     )  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def _warn_if(is_wrong: object, name: str, good: str, bad: str = "", repair: str 
 
 def _model(app: App) -> Check:
     try:
-        return Check("model", Mark.GOOD, app.embedder.id + question_vector.vector_destination(app))
+        return Check("model", Mark.GOOD, app.embedder.id + embedding.vector_destination(app))
     except RecollectError as problem:
         # pip cannot repair a setting, a folder or a server.
         repair = _REINSTALL if isinstance(problem, ModelMissing | ModelBroken) else problem.hint

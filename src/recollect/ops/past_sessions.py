@@ -17,7 +17,7 @@ from typing import Annotated
 
 from recollect.agents import DEFAULT_HOST, Ability, Transcript, hosts
 from recollect.agents import agent as agent_of
-from recollect.app import question_vector
+from recollect.app import embedding
 from recollect.app.core import App
 from recollect.app.memory_search import rules_in_force
 from recollect.base import project as projects
@@ -196,7 +196,7 @@ def _summarize(past: PastApp, project: Project, report: ImportReport) -> Summary
     for scope, what in ((Scope.PROJECT, "it"), (Scope.USER, "the rules for every project")):
         if past.reader(scope).log(limit=1, change=past.changes[scope]):
             notes.append(f"`recollect undo {past.changes[scope]}` takes {what} back.")
-    waiting = question_vector.read_vector_status(past).waiting
+    waiting = embedding.read_vector_status(past).waiting
     if waiting:
         later = "by meaning once the daemon has made the vectors; `recollect reindex` makes them at once."
         notes.append(f"{counted(waiting, 'passage')} can be found by words now, and {later}")
@@ -358,14 +358,14 @@ class _Player:
         app.set_time(at)
         if app.store_path(Scope.PROJECT) is not None:
             with suppress(ModelError, BadInput):  # words answer alone, as they would have
-                while question_vector.fill_vectors(app.writer(Scope.PROJECT), app.embedder, _FILLED_AT_ONCE):
+                while embedding.fill_vectors(app.writer(Scope.PROJECT), app.embedder, _FILLED_AT_ONCE):
                     pass
         self._shown = set(rules_in_force(app))
 
     def _ask(self, text: str, at: Moment) -> tuple[Hit, ...]:
         self._app.set_time(at)
         limit = self._app.settings.count("MEMORY_PROMPT_HITS")
-        question = question_vector.TimedQuestion(self._app, text, time.monotonic() + _NO_HURRY_S)
+        question = embedding.TimedQuestion(self._app, text, time.monotonic() + _NO_HURRY_S)
         found = search_unasked(self._app, question, seen=self._shown, limit=limit)
         hits = tuple(hit for hit in found.hits if time_of(hit) < self._began)
         self._shown.update(hit.mark for hit in hits)

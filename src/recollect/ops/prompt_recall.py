@@ -11,8 +11,8 @@ from dataclasses import replace
 from recollect import agents
 from recollect.app import notices, session_ledger
 from recollect.app.core import App
+from recollect.app.embedding import TimedQuestion
 from recollect.app.memory_search import rules_in_force, search
-from recollect.app.question_vector import TimedQuestion
 from recollect.app.states import RECENT_PROMPTS, SeenPrompt
 from recollect.base.errors import RecollectError, StoreDamaged
 from recollect.base.ids import fresh_key

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.app.core import App
+from recollect.app.embedding import TimedQuestion
 from recollect.app.memory_search import redact_question
 from recollect.app.memory_search import search as search_memory
-from recollect.app.question_vector import TimedQuestion
 from recollect.base.errors import BadInput, NotFound, RecollectError
 from recollect.base.ids import read_reference
 from recollect.base.moment import DAY_MICROS, Moment

@@ -11,8 +11,8 @@ from typing import Annotated, NamedTuple
 
 from recollect.app import language_model
 from recollect.app.core import App
+from recollect.app.embedding import shorten_prompt
 from recollect.app.memory_search import search
-from recollect.app.question_vector import shorten_prompt
 from recollect.base.errors import BadInput
 from recollect.base.text import one_line, storable
 from recollect.lifecycle.strength import apply_age, strength

@@ -10,9 +10,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.app.core import App
+from recollect.app.embedding import TimedQuestion
 from recollect.app.memory_search import load_focus
 from recollect.app.memory_search import search as search_memory
-from recollect.app.question_vector import TimedQuestion
 from recollect.app.states import FOCUS, write_project_view
 from recollect.base.errors import BadInput, ModelError
 from recollect.base.text import clip, counted, one_line, storable

@@ -10,8 +10,8 @@ from urllib.parse import unquote
 
 from recollect.app import session_ledger
 from recollect.app.core import App
+from recollect.app.embedding import TimedQuestion
 from recollect.app.memory_search import rules_in_force
-from recollect.app.question_vector import TimedQuestion
 from recollect.base.errors import HomeRefused, UnknownId
 from recollect.base.files import make_private_folder, write_private
 from recollect.base.ids import fresh_key

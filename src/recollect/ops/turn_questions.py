@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from recollect.app import language_model, notices, rule_keeping, session_ledger
 from recollect.app.core import App
+from recollect.app.embedding import shorten_prompt
 from recollect.app.memory_search import search as search_memory
-from recollect.app.question_vector import shorten_prompt
 from recollect.app.states import QUESTIONS, Question, Questions
 from recollect.base.errors import BadInput, RecollectError
 from recollect.base.text import counted

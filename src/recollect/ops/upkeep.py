@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.app.core import App, backups_of, set_aside, set_aside_in, store_folders
-from recollect.app.question_vector import drop_old_vectors, fill_vectors
+from recollect.app.embedding import drop_old_vectors, fill_vectors
 from recollect.base import project as identity
 from recollect.base.errors import BadInput, Conflict, ModelError, StoreDamaged
 from recollect.base.text import counted

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from recollect.app import language_model, notices, plan_gate
 from recollect.app.core import MAX_TITLE_CHARS, App
+from recollect.app.embedding import fill_vectors
 from recollect.app.memory_search import search as search_memory
-from recollect.app.question_vector import fill_vectors
 from recollect.app.states import OUTDATED, SESSIONS
 from recollect.base.errors import BadInput, Conflict, ModelError, RecollectError
 from recollect.base.files import read_limited

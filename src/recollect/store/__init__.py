@@ -7,7 +7,7 @@ from apsw import sqlite_lib_version
 
 from recollect.store.connect import Tuning, free_name
 from recollect.store.protocol import ChangeHeader, Progress, Store
-from recollect.store.verify import SqliteStore, read_tables, salvage
+from recollect.store.sqlite_store import SqliteStore, read_tables, salvage
 
 __all__ = [
     "ChangeHeader", "Progress", "SqliteStore", "Store", "Tuning", "free_name", "read_tables", "salvage",

@@ -1,4 +1,5 @@
-"""The whole store, with its upkeep; and what is read out of a damaged file, or another program's.
+"""SqliteStore, the whole store with its upkeep (counts, backup, reindex, verify); and what can be read out of a damaged
+file, or another program's.
 
 Damage is what SQLite's own check sees, and the flipped bits that it does not: every row is hashed again, the full-text
 index is compared with its text, and passages, term counts and the journal's index are derived a second time.

@@ -1,6 +1,6 @@
-"""Vectors of questions and of passages, and how many passages have theirs. A question that somebody waits for is
-embedded in a thread of its own while its words are looked up; where the vector is not there in time, words answer
-alone, and the answer says so."""
+"""Makes the vectors of questions and of passages, and says how many passages have theirs. A question that somebody
+waits for is embedded in a thread of its own while its words are looked up; where the vector is not there in time, words
+answer alone, and the answer says so."""
 
 from __future__ import annotations
 
