@@ -47,7 +47,7 @@ def open_app(embedder: Embedder) -> Iterator[Opens]:
         settings = load(place.conf, found.conf if found else None, environ)
         clock = FixedClock(NOW)
         app = App(home=place, project=found, settings=settings, clock=clock, actor=actor, dry_run=dry_run)
-        # One mint for all: several at one moment could draw the same id, which is test_writers' matter.
+        # One mint for all: several at one moment could draw the same id, which `bench writers` measures.
         app.mint = MINT
         app._embedder = embedder
         opened.append(app)

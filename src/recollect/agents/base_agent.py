@@ -269,9 +269,6 @@ def project_of(places: Places) -> Path:
     return places.project
 
 
-# JSON
-
-
 def _storable(value: object) -> object:
     match value:
         case str():

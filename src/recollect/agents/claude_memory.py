@@ -1,7 +1,6 @@
-"""Claude Code's own memory, its skills and its list of plugins: where they stand, how a file of each is spelt, how much
-of the index is read. Learnt from the client (2.1.325), which adds and removes plugins itself: nothing here changes one.
-Words from a store come here harmless; what only this client would act on is made inert here.
-"""
+"""Claude Code's own memory, its skills and its list of plugins: where they are, what a file of each looks like, how
+much of the index is read. Learnt from the client (2.1.325), which adds and removes plugins itself: nothing here changes
+one. Words from a store come here harmless; what only this client would act on is made inert here."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Which memory a person means: a whole id, part of an id or of a title, a note's file, `last`, or a number of the list
-printed last (kept per project in `last-shown.json`). A name that fits several memories is an error that lists them."""
+"""Finds the memory that a person means: by a whole id, part of an id or of a title, a note's file, `last`, or a number
+of the list printed last (kept per project in `last-shown.json`). A name that fits several memories is an error that
+lists them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The search: loads evidence, lets `recall` decide, reads the best, lets `recall` select. One engine for every door.
-Words always; vectors when the embedder answers. Passages that have no vector yet are found by their words, and a few of
-them get theirs on the way."""
+"""The search: loads evidence, lets `recall` decide, reads the best memories, lets `recall` select. One engine for every
+door. Words always; vectors when the embedder answers. Passages that have no vector yet are found by their words, and a
+few of them get theirs on the way."""
 
 from __future__ import annotations
 

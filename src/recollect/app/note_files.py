@@ -60,7 +60,7 @@ def file_of(app: App, scope: Scope, memory: Memory) -> Path | None:
     return path if path.is_file() else None
 
 
-class NoteFile(NamedTuple):  # a file that was read
+class NoteFile(NamedTuple):  # a note's file as it was read
     path: str
     stamp: Stamp
     hash: str

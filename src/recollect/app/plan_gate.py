@@ -1,6 +1,6 @@
-"""The last gate before a store. New memories of a project get anchors: the files that they name, as hashes of them as
-they were then, so that changes can be told. And no text of a plan passes that the redactor has not seen: all that
-the program did not make up itself (ids, kinds, times) is text, so a field that is added later is covered."""
+"""The last gate before a store: new memories get anchors, and every text of a plan is redacted. Anchors are the files
+that a memory of a project names, as hashes of them as they were then, so that changes can be told. All that the program
+did not make up itself (ids, kinds, times) is text, so a field that is added later is covered."""
 
 from __future__ import annotations
 

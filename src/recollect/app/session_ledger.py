@@ -1,6 +1,6 @@
 """Sessions: who is talking, which of our sessions this is, what it was shown, and what that counts for; and the
-heartbeat, which counts from when anyone last spoke. All of it are counters and marks (store/database.py explains why
-these are not plans). The caller decides what to do where a store cannot be written."""
+heartbeat, which counts from when anyone last spoke. All of these are counters and marks (store/database.py explains why
+they are not plans). The caller decides what to do where a store cannot be written."""
 
 from __future__ import annotations
 

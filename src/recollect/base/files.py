@@ -1,4 +1,5 @@
-"""Files that are ours alone, written whole or not at all and never through a link; and files of somebody else.
+"""Reads and writes files: ours, written whole or not at all and never through a link; and those of somebody else, never
+over an edit made meanwhile.
 
 Ours: a write goes into a new file beside the target, reaches the disk, and takes the target's name in one step, all of
 it relative to an opened folder, so a folder swapped for a link meanwhile changes nothing. Others': a person, an agent
@@ -184,9 +185,6 @@ def _status(folder: int | None, path: Path) -> os.stat_result | None:
 def _remove(folder: int | None, path: Path) -> None:
     with suppress(OSError):
         os.unlink(_relative(folder, path), dir_fd=folder)
-
-
-# Files of others
 
 
 class FileSnapshot(NamedTuple):

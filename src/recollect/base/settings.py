@@ -1,4 +1,4 @@
-"""The settings: the table of them (settings.json) and how they stand now.
+"""The settings: the table of them (settings.json) and their current values.
 
 Four layers, each over the one before: the default, the user's `agent.conf`, the project's, the environment. A stranger
 may have written what lies in a project's tree and what reaches a hook's environment: these may only narrow (switch off,

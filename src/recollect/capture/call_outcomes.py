@@ -1,5 +1,6 @@
-"""How the calls and turns of a session went, which memories had just been shown, and rules out of repeated refusals. A
-call ends with its result, a turn when the person speaks again. A success counts only where something had been shown."""
+"""How the calls and turns of a session ended, which memories had just been shown, and rules made of repeated refusals.
+A call ends with its result, a turn when the person speaks again. A success counts only where something had been
+shown."""
 
 from __future__ import annotations
 

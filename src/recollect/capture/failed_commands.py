@@ -1,4 +1,4 @@
-"""Whether a call failed and with what kind of error, what a command does, how two commands are related. What a tool
+"""Whether a call failed and with what kind of error, what a command does, and how two commands are related. What a tool
 prints may be a stranger's words, and a lesson may become a rule: of an error only harmless names are told, of commands
 none that has an address, fetches and runs, or destroys."""
 

@@ -1,6 +1,6 @@
-"""Lessons: failures of a session, each paired with what mended it, and which of them come into force. A command that
-fails stays open until another of the same purpose works, or the same after a step that made the difference. What a tool
-or a file said is no lesson; one needs a second session, or a person who speaks for the fix."""
+"""Finds lessons: failures of a session, each paired with what mended it, and which of them come into force. A command
+that fails stays open until another of the same purpose works, or the same after a step that made the difference. What a
+tool or a file said is no lesson; one needs a second session, or a person who speaks for the fix."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Fix:
 
 
 @dataclass(slots=True)
-class _OpenFailure:  # waits for something that works
+class _OpenFailure:  # a command that failed, while nothing that mends it was seen
     command: Command
     error: CommandError
     first: int

@@ -1,6 +1,6 @@
 """What a language model is asked about a turn or a session, and what its answers may change: a rule or a learning must
-rest on a quote, a review may only propose. And what patterns alone learn from a session's last words. Asks nobody
-(ops/turn_questions.py)."""
+rest on a quote, a review may only propose; and the learnings that patterns alone find in a session's last words. Asks
+nobody (ops/turn_questions.py)."""
 
 from __future__ import annotations
 
@@ -36,9 +36,6 @@ _CHARS, _MAX_WORDS = range(25, 260), 45
 _MODEL_CHARS, _MIN_QUOTE_CHARS, _ACT_CHARS = range(15, 260), 12, 800
 _SPEAKERS = {Speaker.PERSON: Lane.USER, Speaker.AGENT: Lane.AGENT}
 _CUES = Patterns("learnings")
-
-
-# Unsure prompts
 
 
 def is_unsure(draft: Draft) -> bool:
@@ -86,9 +83,6 @@ def _is_overlapping(rule: str, quote: str) -> bool:
     """Whether both speak of the same words: most of the shorter one's are in the other."""
     one, other = (set(_normalize(text).strip(".!?").split()) for text in (rule, quote))
     return 2 * len(one & other) > min(len(one), len(other))
-
-
-# Reviews
 
 
 class Proposal(NamedTuple):  # new words for a memory, or, without an id, something new
@@ -150,10 +144,7 @@ def read_proposals(answer: str, known: Sequence[Memory]) -> tuple[Proposal, ...]
     return tuple(found.values())[:MAX_PROPOSALS]
 
 
-# Learnings
-
-
-class LearningKind(StrEnum):  # the surer first
+class LearningKind(StrEnum):  # the surest first
     CAUSE = "what the cause was"
     NEED = "what something needs"
 

@@ -41,7 +41,7 @@ class Piece:  # one sentence or clause, and what speaks for and against it
 
 
 @dataclass(frozen=True, slots=True)
-class FoundRule:  # as it will be kept; one without a type stands for a prompt that states none
+class FoundRule:  # a rule as it will be kept; without a type it stands for a prompt that states none
     rule: str
     rule_type: RuleType | None
     scope: Scope

@@ -1,6 +1,6 @@
 """The tables of this room: TOML files in `data/`, compiled when first used; one per language (`en.toml` explains the
-keys), else one per module. `[parts]` are what patterns share, written `{NAME}`; a line break in a pattern is not part
-of it; a list is joined by "|"; `words:` matches whole words only."""
+keys), the others one per subject. `[parts]` are what patterns share, written `{NAME}`; a line break in a pattern is not
+part of it; a list is joined by "|"; `words:` matches whole words only."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Words:
         return found
 
 
-class Signal(NamedTuple):  # speaks for a standing rule (weight above 0) or against it
+class Signal(NamedTuple):  # a pattern that speaks for a standing rule (weight above 0) or against it
     name: str
     weight: float
     pattern: Pattern

@@ -79,7 +79,7 @@ class Open(NamedTuple):
     is_fork: bool = True
 
 
-class Leave(NamedTuple):  # nothing is kept
+class Leave(NamedTuple):  # the turn is not kept
     reason: str
 
 

@@ -1,5 +1,5 @@
-"""One operation as one command: its parameters from the function's signature, its help from the table; and what needs a
-person at a terminal: going through the inbox, editing in $EDITOR, choosing agents. Without one nobody is asked."""
+"""One operation as one command: its parameters from the function's signature, its help from the table; and what a
+person does at a terminal: go through the inbox, edit in $EDITOR, choose agents. Without a terminal nobody is asked."""
 
 from __future__ import annotations
 

@@ -138,12 +138,9 @@ class Apps:
         self._clock = clock
         self._model = model
         self._max_apps = max_apps
-        self._open: dict[
-            tuple[str, str], _OpenApp
-        ] = {}  # by key and root of the project; the one used last stands last
+        # By key and root of the project; the one used last stands last.
+        self._open: dict[tuple[str, str], _OpenApp] = {}
         self._guard = threading.Lock()
-
-    # For requests
 
     @contextmanager
     def app(self, project_folder: str, cwd: str, environ: Mapping[str, str]) -> Iterator[App]:
@@ -185,8 +182,6 @@ class Apps:
             yield app
         finally:
             app.close()
-
-    # For jobs
 
     def open_roots(self) -> dict[str, float]:
         found = {root: entry.used_s for (_, root), entry in self._entries()}

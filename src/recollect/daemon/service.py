@@ -112,8 +112,6 @@ class Service:
         idle_s = load(self._home.conf, None, {}).figure("MEMORY_DAEMON_IDLE_MINUTES") * 60
         return "idle" if time.monotonic() - self._last_request_s >= idle_s else ""
 
-    # Requests
-
     def _answer(self, request: Request) -> Answer:
         header = request.header
         op = header.get("op", "hook")
@@ -240,8 +238,6 @@ class Service:
             "memory_mb": memory_mb,
             "descriptors": count_files("/dev/fd"),
         }
-
-    # Jobs of the process itself
 
     def _is_asked(self) -> bool:
         """Hooks come in bursts: a prompt, then tools."""

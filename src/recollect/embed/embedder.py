@@ -23,7 +23,7 @@ CROWDED_ABOVE = 0.3  # mean similarity of unrelated texts
 EVERYDAY: list[str] = load_table("recollect.embed", "everyday_texts.json")
 
 
-class Source(Protocol):  # makes the raw vectors, of any length and spread
+class Source(Protocol):  # what makes the raw vectors, which may have any length and spread
     dim: int
     at_once: int  # how many texts to give it at a time while somebody may be waiting for the processor
 

@@ -1,7 +1,7 @@
-"""A model's folder, as sentence-transformers writes it (docs/EMBEDDING.md); the shipped model is such a folder, too.
-Files are read whole and never mapped: a mapped file that is cut short ends the process. Every byte that is read goes
-into the model's hash, and nothing in a folder is ever run. Raises ModelUnfit; for the shipped one ModelMissing or
-ModelBroken.
+"""A model's folder, as sentence-transformers writes it (docs/EMBEDDING.md), and its WordPiece tokenizer; the shipped
+model is such a folder, too. Files are read whole and never mapped: a mapped file that is cut short ends the process.
+Every byte that is read goes into the model's hash, and nothing in a folder is ever run. Raises ModelUnfit; for the
+shipped one ModelMissing or ModelBroken.
 
 Text becomes tokens by WordPiece. What the reference does to a character does not depend on its neighbours, so it is a
 table that comes with the weights (tools/build_model.py); Python's own Unicode tables differ from one Python to the

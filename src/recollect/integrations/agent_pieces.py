@@ -1,7 +1,6 @@
-"""What makes an agent call us, as managed pieces: hooks in its settings, the entry of our MCP server, a plugin file
-that it loads, a skill that explains the tools; and the short command `ai`. Which agents are here, and whether they
-reach us, which `doctor` checks: it repairs nothing, and every complaint names the command that does.
-"""
+"""What makes an agent call us, as managed pieces (hooks in its settings, the entry of our MCP server, a plugin file
+that it loads, a skill that explains the tools, the short command `ai`), and what `doctor` checks of them. It repairs
+nothing, and every complaint names the command that does."""
 
 from __future__ import annotations
 
@@ -156,11 +155,8 @@ def is_second_server(folder: Path) -> bool:
         return any(calls_us(app, DEFAULT_HOST, level, (SERVER,)) for level in Level)
 
 
-# What `doctor` checks
-
-
 def checks(app: App) -> Iterator[Check]:
-    """A hook is run as the agent would run it, with an event that names no session: nothing is remembered of it."""
+    """For `doctor`. A hook is run as an agent runs it, with an event of no session: nothing of it is remembered."""
     calling, offering = list[Piece](), list[Piece]()
     yield from _installed(app, calling, offering)
     if addon := default_agent().addon(app.places):

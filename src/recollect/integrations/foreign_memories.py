@@ -1,5 +1,5 @@
-"""Memories of other programs: from what each keeps to values of ours, and which of them are not worth importing. A
-format is a row of `DATABASES`, or a function. Reads no file itself."""
+"""Converts what other programs remember into values of ours, and says which of it is not worth importing. A format is a
+row of `DATABASES`, or a function. Reads no file itself."""
 
 from __future__ import annotations
 

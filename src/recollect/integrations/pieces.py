@@ -4,7 +4,7 @@ kinds: entries in a settings file, a section of a text, a whole file.
 A settings file is only ever inserted into, and what was inserted where is kept in the receipts (never the file's own
 text, which may hold secrets), so that taking it back leaves the file byte for byte; where it was edited since, only our
 entries go. A file of ours ends in a checksum of itself: one that a person edited is left alone and reported. Nothing is
-written through a link in a project's tree, nor half, nor over an edit made meanwhile (base/swap.py).
+written through a link in a project's tree, nor half, nor over an edit made meanwhile (base/files.py).
 """
 
 from __future__ import annotations
@@ -232,8 +232,6 @@ class Section(Piece):
             text = f"{before}{eol if is_open else ''}{section}{eol}{after}"
         return Edit(found.content if text == found.text else text.encode("utf-8") or None)
 
-
-# Whether a file is still as we wrote it
 
 _MARKS = {".md": "<!-- recollect {} -->", ".js": "// recollect {}", ".ts": "// recollect {}", "": "# recollect {}"}
 

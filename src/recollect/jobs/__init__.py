@@ -1,1 +1,1 @@
-"""Background work: one table of jobs and what runs it (`runner.py`), a small piece at a time."""
+"""Background work: one table of jobs and the thread that runs them (`runner.py`), and the jobs themselves."""

@@ -1,6 +1,7 @@
-"""What is learnt from sessions. Per turn: how calls and turns ended is recorded, memories that were used are credited
-(not those that everyone gets at a session's start, nor those that an agent asked for), and a failure with what mended
-it becomes a lesson. At a session's end lessons are promoted, and learnings from its words wait in the inbox."""
+"""Learns from sessions: how calls and turns ended, lessons from failures, and learnings from a session's last words.
+Per turn, endings are recorded, memories that were used are credited (not those that everyone gets at a session's start,
+nor those that an agent asked for), and a failure with what mended it becomes a lesson. At a session's end lessons are
+promoted, and learnings wait in the inbox."""
 
 from __future__ import annotations
 
@@ -34,12 +35,12 @@ from recollect.recall.call_rules import follows_lesson, is_lesson, read_call, ru
 from recollect.render.inject import plain
 from recollect.store import Store
 
-_MOST = 5_000
+_MAX_REFUSALS = 5_000
 _RECALLS_READ = 10
 _DID_CHARS = 40_000  # of what the agent said and ran in one turn
 # A person who did not allow a call said nothing about what we had shown.
 _WENT_WELL = {Ending.SUCCESS: True, Ending.FAILURE: False, Ending.RE_ASK: False, Ending.AGENT_FAILURE: False}
-MAX_AT_ONCE = 5
+MAX_LESSONS = 5  # of one part of a session
 MAX_WAITING = 30  # learnings that wait in the inbox; while so many do, nobody reads them, and no more are added
 _KEPT = (Status.ACTIVE, Status.CANDIDATE)
 _MAX_LOADED = 1_000
@@ -81,7 +82,7 @@ def record_outcomes(app: App, part: SessionPart) -> Callable[[], None] | None:
 
 def _propose(app: App) -> None:
     """Into the inbox; what a person has once put away is not proposed again."""
-    found = app.writer(app.scope).records(Outcome, kind=Ending.REFUSAL, limit=_MOST)
+    found = app.writer(app.scope).records(Outcome, kind=Ending.REFUSAL, limit=_MAX_REFUSALS)
     for proposal in call_outcomes.rules_from_refusals(reversed(found)):
 
         def make(store: Store, proposal: call_outcomes.RefusalRule = proposal) -> Plan:
@@ -151,7 +152,7 @@ def learn_lessons(app: App, part: SessionPart) -> Callable[[], None] | None:
         return None
 
     def write() -> None:
-        for fix, confirmed in found[:MAX_AT_ONCE]:
+        for fix, confirmed in found[:MAX_LESSONS]:
             try:
                 _learn(app, fix, part.session, confirmed)
             except RecollectError as problem:

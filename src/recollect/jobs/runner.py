@@ -1,6 +1,6 @@
-"""JOBS: everything that is done in the background, and when; and what runs it: one thread, in turn, a small piece
-of each at a time, one project at a time per job. It stands aside while a hook is being answered. A job that fails is
-logged and tried again when it is next due. A job survives being killed at any moment: the next run finds the rest."""
+"""The table of background jobs (JOBS), and the thread that runs them in turn, a small piece of each at a time, one
+project at a time per job. It stands aside while a hook is being answered. A job that fails is logged and tried again
+when it is next due. A job survives being killed at any moment: the next run finds the rest."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Runner:
             return False
 
 
-class Task:  # a job on its way: in which project it is, and when it was last done in each
+class Task:  # a job at work: the project it is in, and when it last ran in each
     def __init__(self, job: Job, projects: Projects) -> None:
         self.job = job
         self.due_s = 0.0

@@ -121,6 +121,8 @@ def _act(app: App, host: str, reading: Reading, utterance: Utterance) -> Act | N
     speaker = _SPEAKERS.get(utterance.voice)
     if speaker is None:
         return None
+    last = reading.last_tool
+    is_of_own_tool = call and last and last.id == call.id and "__" not in last.name
     if speaker is Speaker.TOOL and call is not None:
         asked = reading.last_tool = reading.calls.pop(call.id, None)
         use = agents.agent(host).describe_call(asked) if asked else None
@@ -129,7 +131,7 @@ def _act(app: App, host: str, reading: Reading, utterance: Utterance) -> Act | N
             use = replace(use, what=what, files=tuple(_redact(app, file, reading) for file in use.files))
         refused = call.failed is True and (call.refused or agents.agent(host).is_refused(call.output))
         id = call.id or id
-    elif call and not (call.refused or ((last := reading.last_tool) and last.id == call.id and "__" not in last.name)):
+    elif call and not (call.refused or is_of_own_tool):
         return None  # what a server's tool (`server__tool`) prints may look like a refusal, and is nobody's word
     elif utterance.machine_made:
         speaker = Speaker.MACHINE

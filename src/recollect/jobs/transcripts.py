@@ -1,6 +1,7 @@
-"""Reads in the background what sessions left in their transcripts, which are the truth: from a cursor each. What is new
-is shown to the jobs that run per turn; each looks first and returns what to write, and all write in one transaction
-with the cursor. Hooks leave pointers that say where to look; every known transcript is compared now and then."""
+"""Reads, in the background, what sessions added to their transcripts, each from its own cursor; and captures prompts
+that no hook could. Transcripts are the truth. What is new is shown to the jobs that run per turn; each looks first and
+returns what to write, and all write in one transaction with the cursor. Hooks leave pointers that say where to look;
+every known transcript is compared now and then."""
 
 from __future__ import annotations
 

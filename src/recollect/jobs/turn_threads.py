@@ -1,6 +1,6 @@
-"""What is done in sessions becomes threads. `capture` makes a record of each turn and decides where it belongs; here
-the few threads it may belong to are read, and the record is written as one message, one change per turn, so that each
-can be undone. When more of the same turn is read later, its message is replaced."""
+"""Makes threads out of what is done in sessions. `capture` makes a record of each turn and decides where it belongs;
+here the few threads it may belong to are read, and the record is written as one message, one change per turn, so that
+each can be undone. When more of the same turn is read later, its message is replaced."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Notes follow their files: files that changed become plans, and `[[Name]]` in a note links it to the note of that
-name. A file is read only if its stamp differs from what is known of it (app/note_files.py), and planned only if its
-text does. A note whose file is gone is archived, and is the same again when the file comes back."""
+"""Keeps notes in step with their files: files that changed become plans, and `[[Name]]` in a note links it to the note
+of that name. A file is read only if its stamp differs from what is known of it (app/note_files.py), and planned only if
+its text does. A note whose file is gone is archived, and is the same again when the file comes back."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Reviews of memories by a language model: which rules and notes are hardly used and whether to keep them; what was
-found when memories were compared with a project's files, better titles for them, and what a memory claims to exist.
-Asks nobody, reads no file, runs nothing (ops/forget.py, ops/validate.py).
+"""Which memories a language model is asked to review, and what its answers mean: for forgetting, the rules and notes
+that are hardly used; for validation, what no longer holds, better titles, and what a memory claims to exist. Asks
+nobody, reads no file, runs nothing (ops/forget.py, ops/validate.py).
 
 `score = log2(1 + frequency) * e^(-0.003466 * sessions since the last access) + appreciation`: each use counts less than
 the one before, and half as much for every 200 sessions without any."""

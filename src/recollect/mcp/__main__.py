@@ -1,4 +1,4 @@
-"""python -m recollect.mcp"""
+"""Runs the server: `python -m recollect.mcp`."""
 
 from recollect.mcp.server import main
 

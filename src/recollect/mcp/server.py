@@ -1,7 +1,7 @@
-"""Tools, as tool_list.json lists them (made from OPS by tools/mcp_tools.py), and resources; each call is passed to the
-daemon, which is started as a hook would start it; where none can be, it is answered in this process, with words alone,
-and the answer says so. What is slow to load is loaded when first needed: a session waits for `initialize`. The list and
-the instructions lead every prompt: they never change within a version."""
+"""The MCP server: tools, as tool_list.json lists them (made from OPS by tools/mcp_tools.py), and resources. Each call
+is passed to the daemon, which is started as a hook would start it; where none can be, it is answered in this process,
+with words alone, and the answer says so. What is slow to load is loaded when first needed: a session waits for
+`initialize`. The list and the instructions lead every prompt: they never change within a version."""
 
 from __future__ import annotations
 

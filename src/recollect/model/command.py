@@ -1,6 +1,6 @@
-"""A shell command as a value: what it does, apart from its dressing (folder, variables, runner, pager). Reads one line
-as people and agents write them, not a shell's grammar. A lesson is a failure and its fix: two commands and the kind of
-error. Its sentence parses back to it, so it is stored as the wording of a rule."""
+"""A shell command as a value: what it does, apart from its dressing (folder, variables, runner, pager); and a lesson,
+which is a failure and its fix: two commands and the kind of error. Reads one line as people and agents write them, not
+a shell's grammar. A lesson's sentence parses back to it, so it is stored as the wording of a rule."""
 
 from __future__ import annotations
 

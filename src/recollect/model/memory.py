@@ -1,4 +1,5 @@
-"""What is kept. One unit, three kinds: a kind is a policy (how it is loaded, how it ages), not a second system."""
+"""A memory: what is kept. One unit, three kinds: a kind is a policy (how it is loaded, how it ages), not a second
+system."""
 
 from __future__ import annotations
 

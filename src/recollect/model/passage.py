@@ -1,6 +1,7 @@
-"""Cuts a memory into passages: the pieces that are indexed, embedded and shown. Each is a range of the body or of one
-message, so no text is stored twice. A turn record is cut part by part: a passage has one role, and labels are not
-indexed. It is what a turn of a session leaves behind, the text of one message (source `TURN`), without empty parts:
+"""Passages, the pieces of a memory that are indexed, embedded and shown; and the turn record, which is cut part by
+part. Each passage is a range of the body or of one message, so no text is stored twice; it has one role, and labels are
+not indexed. A turn record is what a turn of a session leaves behind, the text of one message (source `TURN`), without
+empty parts:
 
     Asked: why do the nightly tests fail?
     Found: The clock in the container is an hour behind.

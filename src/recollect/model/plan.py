@@ -28,7 +28,7 @@ class Remove:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:  # only the fields that differ, in their JSON form
+class Update:  # a memory changes: only the fields that differ, in their JSON form
     id: str
     before: Fields
     after: Fields

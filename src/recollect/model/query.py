@@ -17,7 +17,7 @@ ALWAYS_LOADED, ABOUT_CALL = "what is always loaded", "rules that bear on the cal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Query:  # an empty filter lets everything through
+class Query:  # a question and its filters; an empty filter lets everything through
     text: str = ""
     kinds: tuple[Kind, ...] = ()
     statuses: tuple[Status, ...] = ()
@@ -121,7 +121,7 @@ class Owner(NamedTuple):
     voice: int  # how much of the passage is in the first person, in percent
 
 
-class Nearness(NamedTuple):  # how near a unit's meaning is
+class Nearness(NamedTuple):  # how near the meaning of a unit is to that of the question
     best: float  # of its nearest passage
     middle: float  # of the mean of its passages
     memory: int

@@ -1,4 +1,4 @@
-"""What operations answer. Values only: `render` words them, doors print them. As JSON (`codec.encode`) they are what
+"""What operations return. Values only: `render` words them, doors print them. As JSON (`codec.encode`) they are what
 `--json` prints and MCP returns; a result whose JSON is not its fields has an `as_json`."""
 
 from __future__ import annotations

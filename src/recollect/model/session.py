@@ -1,5 +1,5 @@
-"""A session: who is talking to us, what they said and what we answer (hosts' own shapes are converted in `agents`), how
-long they paused, what they were shown, and how things ended."""
+"""Values of a session: who is talking to us, what they said and what we answer (hosts' own shapes are converted in
+`agents`), how long they paused, what they were shown, and how things ended."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Set

@@ -1,6 +1,6 @@
-"""forget, appreciate: archives, deletes and erases memories. Every so many sessions (jobs/runner.py) the three rules or
-notes used least are reviewed: a model says keep, which raises their appreciation, or cold storage; without one they are
-only proposed. Nothing is put away in doubt, and no file of a repository."""
+"""`forget` and `appreciate`: archives, deletes or erases memories, and says which to keep. Every so many sessions
+(jobs/runner.py) the three rules or notes used least are reviewed: a model says keep, which raises their appreciation,
+or cold storage; without one they are only proposed. Nothing is put away in doubt, and no file of a repository."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the operation behind a hook is given, and what it returns: a reply, and what is written once it was delivered. A
-store that cannot be written does not keep an agent from being told what is remembered: the failure is logged and the
-work goes on. A damaged store is reported to the caller."""
+"""What the operation behind a hook is given (a request) and what it returns: a reply, and what is written once that was
+printed; and events that need no answer. A store that cannot be written does not keep an agent from being told what is
+remembered: the failure is logged and the work goes on. A damaged store is reported to the caller."""
 
 from __future__ import annotations
 

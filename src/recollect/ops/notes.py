@@ -1,5 +1,5 @@
-"""A person's notes, by name. The file is the truth for what a note says: each command is one plan that changes files
-and memory together, so that `undo` takes back both."""
+"""Notes: saves, lists, shows, changes, archives, restores and imports them. The file is the truth for what a note says:
+each command is one plan that changes files and memory together, so that `undo` takes back both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recall, search and why: asking memory, and asking why it answered so."""
+"""`recall`, `search` and `why`: asks memory, and says why it answered so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""recall-agent: a language model chooses what a prompt should bring up. Switched on by two settings, and then the hook
+"""`recall-agent`: a language model chooses which memories a prompt gets. Switched on by two settings, and then the hook
 of a prompt waits for it; whenever it fails, ordinary recall is used."""
 
 from __future__ import annotations

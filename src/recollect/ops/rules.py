@@ -1,5 +1,6 @@
-"""Rules: what to do. `capture` keeps those in a text that a person said (app/rule_keeping.py), and says why. What is
-not sure enough waits in the inbox, where a person accepts, edits or rejects it."""
+"""Rules: lists and adds them, captures them from a text, and decides on those that wait in the inbox. `capture` keeps
+the rules in what a person said (app/rule_keeping.py), and says why; those that are not sure enough wait until a person
+accepts, edits or rejects them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Steering: focus (what the work is about), rating (what was useful), suggestions and compaction (threads that say the
-same, that drifted, that grew too many). Threads are compared by their vectors."""
+same, have drifted, or are too many). Threads are compared by their vectors."""
 
 from __future__ import annotations
 

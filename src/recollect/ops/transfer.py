@@ -1,5 +1,6 @@
-"""Memories as files. JSONL has one value per line, each with a checksum, and a last line that counts them. An import
-reads the whole file before it writes anything; ids are kept, so reading a file twice adds nothing."""
+"""Exports memories to files (JSONL, a folder of notes, or the rules in a file for agents), and imports JSONL. JSONL has
+one value per line, each with a checksum, and a last line that counts them. An import reads the whole file before it
+writes anything; ids are kept, so reading a file twice adds nothing."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a language model is asked about a turn: is an unsure prompt a rule, what did the session teach, and (`review`)
-what does memory lack or state wrongly? Noted where the words are; a job asks later, each question once. A review
-changes words only: of threads and waiting rules in place, of others by a proposal in the inbox."""
+"""Asks a language model about a turn: is an unsure prompt a rule, what did the session teach, and (`review`) what does
+memory lack or state wrongly? Questions are noted when a turn is read; a job asks them later, each once. A review
+changes words only: those of threads and waiting rules in place, those of others by a proposal in the inbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Database maintenance: verify, rebuild, back up, recover, and reattach the memory of a moved project."""
+"""Maintains databases: verifies, rebuilds, backs up and recovers them, and reattaches the memory of a moved project."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""validate: are memories still true? A random sample is checked every so many sessions (jobs/runner.py): for free,
-whether what a memory names exists; by a model, which may read the project's files and nothing else, what rules and
-notes state, and their titles. A rule that should read otherwise waits in the inbox, a memory that no longer holds is
-flagged. Nothing that a memory says is run; a repository is never written."""
+"""`validate`: checks whether memories are still true. A random sample is checked every so many sessions
+(jobs/runner.py): for free, whether what a memory names exists; by a model, which may read the project's files and
+nothing else, what rules and notes state, and their titles. A rule that should read otherwise waits in the inbox, a
+memory that no longer holds is flagged. Nothing that a memory says is run; a repository is never written."""
 
 from __future__ import annotations
 

@@ -243,7 +243,7 @@ def raise_by_context(
     return lifted
 
 
-class Prompt(NamedTuple):  # its features, computed once
+class Prompt(NamedTuple):  # the features of a prompt, computed once
     length: float
     names: frozenset[str]
     foreign: float  # the share of its letters that are not plain Latin ones

@@ -1,5 +1,6 @@
-"""Priority, `match x g(strength) x relevance + focus`, where g is nearly flat: age decides between matches that are
-about equal, never between a good and a poor one. And what of the ranked hits is shown, and why the rest is left out."""
+"""Ranks hits by priority, and selects those to show: why each of the rest is left out is told. Priority is `match x
+g(strength) x relevance + focus`, where g is nearly flat: age decides between matches that are about equal, never
+between a good and a poor one."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class Redactor:
 
 
 @dataclass(slots=True)
-class _Draft:  # the text on its way: `marks` says, in order, what each hole in `buffer` stands for
+class _Draft:  # a text that is being redacted: `marks` says, in order, what each hole in `buffer` stands for
     buffer: bytes
     marks: list[bytes] = field(default_factory=list)
 

@@ -1,1 +1,1 @@
-"""Words for results: as JSON for programs, as blocks for a person's terminal. Pure; prints nothing."""
+"""Words for results: text for agents, blocks for a person's terminal. Pure; prints nothing."""

@@ -1,5 +1,6 @@
-"""What a terminal is given: lines with a tone, and tables, which the command line lays out. Why something was found or
-shown, and why other things were not: in sentences, with the numbers on request."""
+"""What a terminal is given (lines with a tone, and tables, which the command line lays out), and the answers of
+`search` and `why` in it: why something was found or shown, and why other things were not, in sentences, with the
+numbers on request."""
 
 from __future__ import annotations
 

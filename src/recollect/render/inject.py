@@ -1,6 +1,6 @@
-"""The texts that are put in front of an agent: fenced with a nonce, each memory with its source, whole entries only.
-Stored words, which may come from anywhere, are made harmless first: without what cannot be seen, unable to close our
-fence or to open one of a host's own tags. What is shown is chosen elsewhere."""
+"""Words the texts that are put in front of an agent: fenced with a nonce, each memory with its source, whole entries
+only. Stored words, which may come from anywhere, are made harmless first: without what cannot be seen, unable to close
+our fence or to open one of a host's own tags. What is shown is chosen elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opens one database file, safely (private, never through a symlink, WAL with synchronous=FULL but not on a network
+"""Opens one database file safely (private, never through a symlink, WAL with synchronous=FULL but not on a network
 mount), brings it to the current version, and reports in our own words what is wrong.
 
 schema.sql is the first version, every later one a migration that depends on nothing else in the program. A new file is

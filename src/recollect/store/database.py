@@ -195,8 +195,6 @@ class Database:
         memory = self.get(id, follow=False)
         return None if memory is None else (memory, self.messages(id))
 
-    # Session state
-
     def use(self, ids: Sequence[str], used: Callable[[Memory], Memory]) -> None:
         with self.transaction():
             for id in dict.fromkeys(ids):

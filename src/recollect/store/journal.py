@@ -1,5 +1,5 @@
-"""Plans applied and journalled, undone, and erased for good. A change that is already in place writes nothing, so a
-plan can be applied twice; one that was made from another state is refused.
+"""Applies and journals plans, undoes changes, and erases memories for good. A change that is already in place writes
+nothing, so a plan can be applied twice; one that was made from another state is refused.
 
 A compaction archives a hundred thousand threads in one plan, so updates are made by the hundred, and of rows whose
 words stay only the cells that change are decoded, checked and written. The journal keeps a created memory by its id and
@@ -78,9 +78,8 @@ class Journal(Search):
         if isinstance(change, FileChange):
             return True  # the App writes files, in the same transaction
         pairs = self._pairs(change)
-        keyed = [
-            (type(one), rows.TABLES[type(one)], rows.key_of(one)) for one in (pair[0] or pair[1] for pair in pairs)
-        ]
+        values = [before or after for before, after in pairs]
+        keyed = [(type(one), rows.TABLES[type(one)], rows.key_of(one)) for one in values]
         current = [next(iter(self._read(kind, rows.where(table), *key)), None) for kind, table, key in keyed]
         if current == [after for _, after in pairs]:
             return False
@@ -227,14 +226,13 @@ class Journal(Search):
             WHERE {" AND ".join(asked) or "1"} GROUP BY j.change ORDER BY max(j.seq) DESC LIMIT ?"""  # noqa: S608
         touched = """SELECT DISTINCT id FROM journal_memory
                      WHERE seq IN (SELECT seq FROM journal WHERE change = ?) LIMIT 100"""
+        undoing = "SELECT change FROM journal WHERE undoes = ? ORDER BY seq DESC LIMIT 1"
         found = []
         for id, at, op, actor, summary, undoes, purged in self._every(sql, *asked.values(), limit):
             ids = tuple(one for (one,) in self._every(touched, id))
             # An undo can be undone, too: of such a chain every second one is in effect.
             chain = [id]
-            while row := self._first(
-                "SELECT change FROM journal WHERE undoes = ? ORDER BY seq DESC LIMIT 1", chain[-1]
-            ):
+            while row := self._first(undoing, chain[-1]):
                 chain.append(row[0])
             undone_by = chain[1] if len(chain) % 2 == 0 else None
             found.append(Entry(id, Moment(at), op, actor, summary, ids, undoes, undone_by, bool(purged)))

@@ -1,5 +1,5 @@
-"""The index that follows the text of memories, and what a store knows about a question: by words, by vectors (loaded
-when first asked for), and where each thing that was found is. Ranks nothing.
+"""The index that follows the text of memories, and the evidence that a store has on a question: by words, by vectors
+(loaded when first asked for), and where each thing that was found is. Ranks nothing.
 
 The cost of a question does not grow with the store: it is asked by its rarest terms, at most MAX_TERMS of them, and
 only as many as keep the postings to read under MAX_POSTINGS. A single term more common than that is read in the newest
@@ -120,8 +120,6 @@ class Search(Database):
     def _terms_of(self, row: _Row) -> set[str]:
         return {_ALL} | {term for text in row[1:] for term in tokenizer.terms(self._analyse, text)}
 
-    # Words
-
     def words(self, question: str, *, most: int = 0) -> WordEvidence:
         """Unknown terms are named, too: a question of which only the small change is known is not well answered."""
         most = most or MAX_POSTINGS
@@ -164,8 +162,6 @@ class Search(Database):
         asked_in = ((f"{{title topics}} : ({asked})", ""), (asked, topic))
         found = {int(seq) for match, part in asked_in for (seq,) in self._every(sql, match, limit, part)}
         return sorted(found, reverse=True)
-
-    # Vectors
 
     def nearest(
         self, model: str, question: bytes, count: int, also: Sequence[int], *, voice: float = 0.0
@@ -237,8 +233,6 @@ class Search(Database):
                 (model, drop_others),
             )
             return self._db.changes()
-
-    # Passages and units
 
     def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
         sql = f"SELECT seq, memory_seq, unit, voice FROM passage WHERE seq {AMONG}"  # noqa: S608

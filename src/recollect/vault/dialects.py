@@ -1,4 +1,4 @@
-"""The two dialects of notes as text; what their fields mean is page.py's. A field or a block is changed by replacing
+"""The two dialects of notes as text; page.py says what their fields mean. A field or a block is changed by replacing
 its own lines: every other line is kept, and what is in `<memory>` is never touched.
 
 Front matter, between two `---` at the head, is read line by line, not as whole YAML: nothing in a file can be expanded,

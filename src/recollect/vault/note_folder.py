@@ -1,4 +1,4 @@
-"""The files of a vault: found, read, made, changed, moved. What they mean is page.py's.
+"""The files of a vault: finds, reads, makes, changes and moves them. page.py says what they mean.
 
 No link is followed on the way to a note. A file is only overwritten if it still is what was read (base/files.py), made
 only where there is none, and moved in one step, so that what an editor saves meanwhile is never lost."""

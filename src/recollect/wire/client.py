@@ -1,4 +1,4 @@
-"""For whoever needs the daemon: asks it, starts it where there is none, and, at uninstall, removes its files.
+"""The client's side of the daemon: asks it, starts it where there is none, and, at uninstall, removes its files.
 
 Whoever gets the spawn lock starts it; nobody waits for a lock. The daemon inherits the locked descriptor and holds it
 until it ends: from the first instant of its start no second one is begun, and one that dies frees the way. (On Windows
@@ -188,11 +188,9 @@ def announce(place: Place, pid: int, version: str) -> None:
     os.replace(spare, place.daemon_file)
 
 
-# How often one was started: the spawn lock's file says how many in a row, and when
-
-
 class Starts:
-    """How many were started in a row, each within STEADY_S of the one before; when the last was, and why it failed."""
+    """How many were started in a row, each within STEADY_S of the one before; when the last was, and why it failed. The
+    spawn lock's file says so."""
 
     def __init__(self, count: int = 0, age_s: float = STEADY_S, why: str = "") -> None:
         self.count = count
@@ -250,9 +248,6 @@ def explain_starts(place: Place) -> str:
     if starts.why:
         parts.append(f"the last one said: {starts.why}")
     return "; ".join(parts)
-
-
-# The process
 
 
 def _create_process(command: list[str], environ: dict[str, str]) -> None:

@@ -197,9 +197,6 @@ class _Delivery:
         return kind, reply
 
 
-# The process
-
-
 def _began_s() -> float:
     """When this process began: starting the interpreter counts too, and takes longer than its CPU time shows."""
     now = time.monotonic()

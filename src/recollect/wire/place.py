@@ -137,9 +137,6 @@ def _fits(runtime: str) -> bool:
     return len(runtime.encode("utf-8", "surrogateescape")) + len("/socket") <= MAX_SOCKET_BYTES
 
 
-# The line between two processes
-
-
 def connect(place: Place, timeout_s: float) -> _socket.socket:
     """A connection to the daemon. FileNotFoundError or ConnectionRefusedError: there is none. PermissionError: the
     folder is not safely ours, or the socket is forbidden. Other OSErrors: there is one, and it does not answer."""
