@@ -199,7 +199,7 @@ def test_naming_and_checking_a_home_makes_nothing(tmp_path: Path):
 @posix
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o277])
 def test_a_prepared_home_is_private_whatever_the_umask_and_one_that_others_can_enter_is_shut(
-    tmp_path: Path, umask: int
+    tmp_path: Path, umask: int, monkeypatch: pytest.MonkeyPatch
 ):
     os.umask(umask)
     there = Home(tmp_path / "home" / ".recollect")
@@ -210,6 +210,9 @@ def test_a_prepared_home_is_private_whatever_the_umask_and_one_that_others_can_e
         there.logs.chmod(0o755)
     assert all(folder.is_dir() for folder in (there.projects, there.logs, there.user_store.parent))
     assert there.check() is True
+    there.prepare()
+    monkeypatch.setattr(os, "chmod", lambda *_: pytest.fail("some file systems allow no change of modes"))
+    there.prepare()
 
 
 def check_refused(root: Path, *, says: str) -> None:

@@ -18,6 +18,7 @@ from recollect.mcp.server import BY_NAME, make_call
 from recollect.model.plan import Create, Plan
 from recollect.model.result import Scope
 from recollect.ops import calls, notes, recall, rules
+from recollect.recall import model_choice
 from tests.cli.run import run
 from tests.hooks.talk import Talk, heard, log_of
 from tests.llm.standin import StandIn
@@ -241,6 +242,16 @@ def test_what_the_model_chose_is_told_once_and_nothing_where_it_chose_nothing(
     nothing = heard(place.say(PROMPT, granted).stdout)
     assert nothing.raw == b""
     assert far not in model.texts[1], "it was shown before"
+
+
+def test_why_tells_what_the_model_was_not_offered(
+    two: tuple[App, str, str], model: StandIn, monkeypatch: pytest.MonkeyPatch
+):
+    app, near, far = two
+    monkeypatch.setattr(model_choice, "limit_to_room", lambda all: tuple(one for one in all if one.id == far))
+    model.answers(far)
+    Waiting(app).say(PROMPT, granted).after(True)
+    assert {"id": near, "reason": "not offered to the model"} in recall.why(app).recalls[0]["dropped"]  # type: ignore[operator]
 
 
 def test_without_an_answer_ordinary_recall_stands_and_it_is_said(two: tuple[App, str, str], model: StandIn):

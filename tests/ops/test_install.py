@@ -420,7 +420,8 @@ def test_where_the_servers_place_is_taken_the_file_is_left_and_the_hooks_stand(
     assert said in install.install(app, agent=(host,)).summary
     assert agent_pieces.calls_us(app, host, Level.USER)
     assert path.read_text() == text
-    install.uninstall(app)
+    for step, words in ((install.install, "already calls"), (install.uninstall, "no longer calls")):
+        assert f"{words} Recollect (" in step(app, agent=(host,)).summary
     assert path.read_text() == text
 
 

@@ -75,8 +75,10 @@ class Home:
         for folder in (self.root, self.user_store.parent, self.projects, self.logs):
             try:
                 make_private_folder(folder)
-                _check_ours(folder, os.stat(folder))
-                os.chmod(folder, PRIVATE_FOLDER)
+                found = os.stat(folder)
+                _check_ours(folder, found)
+                if stat.S_IMODE(found.st_mode) != PRIVATE_FOLDER:  # some file systems refuse even what changes nothing
+                    os.chmod(folder, PRIVATE_FOLDER)
                 # Some file systems report success and change nothing.
                 is_open = sys.platform != "win32" and os.stat(folder).st_mode & (stat.S_IWGRP | stat.S_IWOTH)
             except OSError as error:

@@ -128,20 +128,23 @@ def _require(outcome: Outcome) -> None:
     raise BadInput(f"{reason}. It was left as it is.", hint=hint)
 
 
-_ABLE = {HOOKS: "call Recollect", PLUGIN: "call Recollect", SERVER: "use Recollect's tools"}
-_CAN = {
-    Change.ADDED: "can now", Change.RENEWED: "can now", Change.SAME: "can already", Change.REMOVED: "can no longer",
-    Change.ABSENT: "cannot",
-}  # fmt: skip
+_ABLE = {HOOKS: 0, PLUGIN: 0, SERVER: 1}
+_DONE = {
+    Change.ADDED: ("now calls Recollect", "can now use Recollect's tools"),
+    Change.RENEWED: ("now calls Recollect", "can now use Recollect's tools"),
+    Change.SAME: ("already calls Recollect", "can already use Recollect's tools"),
+    Change.REMOVED: ("no longer calls Recollect", "can no longer use Recollect's tools"),
+    Change.ABSENT: ("does not call Recollect", "cannot use Recollect's tools"),
+}
 
 
 def _summary(work: Work, more: Iterable[str]) -> Summary:
     lines, notes = [], []
     for piece, change, reason, _ in work.outcomes:
         if piece.kind in _ABLE:
-            done = f" {_CAN.get(change)} {_ABLE[piece.kind]} ({piece.path})."
             left = f": {reason}. It was left as it is."
-            lines.append(agent_of(piece.host).TITLE + (left if change is Change.LEFT else done))
+            done = left if change is Change.LEFT else f" {_DONE[change][_ABLE[piece.kind]]} ({piece.path})."
+            lines.append(agent_of(piece.host).TITLE + done)
         elif change is Change.LEFT:
             notes.append(f"Left alone: {reason}.")
         elif piece.kind == COMMAND and change is Change.ADDED:

@@ -144,7 +144,8 @@ def _model_seconds(until_s: float) -> float:
 def choose_instead(app: App, text: str, ordinary: Found | None, seen: Set[str], until_s: float) -> Found | None:
     """The chosen memories that are still there, and which pass dropped what. None: ordinary recall is shown."""
     began_s, now, rules = time.monotonic(), app.clock.now(), app.age_rules
-    choice = choose_among(app, text, _load_candidates(app, text, seen), until_s)
+    among = _load_candidates(app, text, seen)
+    choice = choose_among(app, text, among, until_s)
     if choice is None:
         return None
     known = {one.hit.memory.id: one for one in ordinary.found} if ordinary else {}
@@ -164,6 +165,8 @@ def choose_instead(app: App, text: str, ordinary: Found | None, seen: Set[str], 
             hit = replace(hit, memory=aged, score=1.0, components=parts)
             kept.append(Recollection(scope, hit, strength(memory, now=now, rules=rules)))
     drops += [Drop(id, "dropped by pass 2") for id in choice.first if id not in choice.chosen]
-    drops += [Drop(id, "not chosen by pass 1") for id in known if id not in choice.first]
+    whys = "not offered to the model", "not chosen by pass 1"
+    offered = {candidate.id for candidate in among}
+    drops += [Drop(id, whys[id in offered]) for id in known if id not in choice.first]
     ms = (time.monotonic() - began_s) * 1_000
     return Found(app.mint.draw("recall"), text, now, tuple(kept), tuple(drops), choice.how, ms)
