@@ -148,13 +148,11 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
         self.terms = terms = matching.score_terms(evidence, depth * matching.KEPT)
         owners = [store.owners(list(own)) for store, own in zip(stores, terms.passages, strict=True)]
         by_words = matching.match_units(terms, owners, voice)
-        about = {
-            (number, seq): None
-            for point in focus
-            for number, store in enumerate(stores)
-            for seq in store.about(point.topic, FOCUSED)
-        }
-        self.in_focus = list(about)[: 2 * FOCUSED]
+        in_focus: dict[Ref, None] = {}
+        for point in focus:
+            for number, store in enumerate(stores):
+                in_focus |= dict.fromkeys((number, seq) for seq in store.about(point.topic, FOCUSED))
+        self.in_focus = list(in_focus)[: 2 * FOCUSED]
         self.vector = vector() if callable(vector) else vector
         near: dict[Ref, Nearness] = {}
         self.without_vectors, self.background = 0, NO_BACKGROUND

@@ -54,7 +54,7 @@ class CommandError(NamedTuple):
         return without_name(self.shape)
 
 
-# Both remembered: every look at a session begins some calls back.
+# This and `_prints_failure` are cached: every look at a session begins some calls back.
 @lru_cache(maxsize=512)
 def error_in(output: str) -> CommandError:
     text = _shortened(output)
@@ -227,7 +227,7 @@ def mends(failed: Command, worked: Command, error: CommandError) -> bool:
     if failed.family != worked.family:
         return False
     if failed.verb != worked.verb:
-        # In another folder too: then it was the folder.
+        # Where the folder differs too, it was the folder.
         first, second = (re.split(r"[:_-]", verb)[0] for verb in (failed.verb, worked.verb))
         groups = table("command_likeness.toml")["alike_verbs"]
         is_alike = first == second or any({first, second} <= set(group.split()) for group in groups)

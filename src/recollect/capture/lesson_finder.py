@@ -321,8 +321,8 @@ def _lesson_key(one: Lesson) -> tuple[object, ...] | None:
 
 
 def _lasting_words(command: Command) -> frozenset[str]:
-    words = {word.rstrip("/").rpartition("/")[2] if word.startswith(("/", "~", "./")) else word
-             for part in (*command.dress, *command.words) for word in part.split()}  # fmt: skip
+    every = (word for part in (*command.dress, *command.words) for word in part.split())
+    words = {word.rstrip("/").rpartition("/")[2] if word.startswith(("/", "~", "./")) else word for word in every}
     if command.family == "git":
         words = {word for word in words if word.startswith("-") or word in _PUBLIC_NAMES}
     return frozenset(word for word in words if word and not _CUES.once.fullmatch(word))

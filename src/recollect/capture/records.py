@@ -168,7 +168,7 @@ def _messages(said: Sequence[str], acts: Sequence[Act]) -> str:
     room = SAID_CHARS - len(final)
     blocks: list[str] = []
     for text in (*(act.text for act in acts if act.plan), *said[:-1]):
-        # What is not just said while working, where that is enough.
+        # Without what is only said while working; left out where too little remains.
         lines = [line.text for line in terms.lines(text) if not line.is_heading and not terms.is_talk(line.text)]
         is_enough = sum(len(terms.content(line)) for line in lines) >= _MIN_CONTENT_WORDS
         if is_enough or any(map(terms.is_wide_script, lines)):

@@ -13,8 +13,8 @@ from recollect.capture.tables import Patterns, Words, table
 
 _REJECTS = 3  # so many words after a "not" are what is not wanted
 _ALIKE, _SAME_SUBJECT, _SLOT_WORDS = 0.85, 0.75, 2
-# Of vectors; unrelated rules of one field are up to 0.7 near. From where on two rules are about one thing,
-# by how many of the shorter one's words stand in the other, too.
+# How near two rules are by their vectors if they are about one thing, by the share of the shorter one's words that the
+# other has, and if they may contradict each other. Unrelated rules of one field are up to 0.7 near.
 _ONE_THING, _MAY_CLASH = ((0.99, 0.6), (0.66, 0.72), (0.0, 0.77)), 0.6
 _PATTERNS = Patterns("rule_relations")
 _WORDS = Words("rule_relations")

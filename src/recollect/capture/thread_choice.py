@@ -104,8 +104,7 @@ def choose_thread(about: Subject, record: Record, candidates: Sequence[Candidate
         score, best = CONTINUES_AT, current
     if best is not None and score >= CONTINUES_AT:
         return Open(best.thread, is_fork=False) if best.thread.activations >= MAX_TURNS else Continue(best.thread)
-    # Work of its own has a subject and anything came of it, or something was changed or failed. Whoever turns to
-    # something else is heard though little was done yet.
+    # It opens a thread if it has a subject and something came of it, or if something was changed or failed.
     named = len(set(terms.content(record.asked))) + len(terms.names(record.asked))
     is_answered = bool(record.ran or len(record.said) >= _MIN_ANSWER_CHARS)
     if not (record.changed or "(failed)" in record.ran or (is_answered and named >= 2 and not is_small_talk)):

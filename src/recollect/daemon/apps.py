@@ -40,7 +40,7 @@ NO_PROJECT = "/"
 _MODEL = "MEMORY_EMBEDDING_MODEL"
 _BUSY = "MEMORY_BUSY_TIMEOUT_MS"
 
-# A folder may be written at last, an endpoint started: how long until the next try, at first and at most.
+# How long until a model that failed is tried again, at first and at most: its folder or server may be there by then.
 RETRY_S = (5.0, 120.0)
 
 

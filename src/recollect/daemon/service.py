@@ -57,7 +57,7 @@ class Service:
         self._clock = SystemClock()
         self._began_s = self._last_request_s = time.monotonic()  # the second: when it was last needed
         self._began = self._clock.now()
-        # For logs: of no project, with the settings of the home alone.
+        # Of no project, with the settings of the home alone: for the log, and for the model until a hook names another.
         own = App(home=home, project=None, settings=load(home.conf, None, {}), clock=self._clock, actor="daemon")
         self._log = own.log
         self._model = Model(own.settings.text("MEMORY_EMBEDDING_MODEL"), home.embedding_key)

@@ -153,7 +153,7 @@ def _parse(text: str, tree: Tree) -> dict[str, Any]:
 
 
 def _names(tree: Tree) -> set[str]:
-    return {name for key, inner in tree.items() for name in (key, *(_names(inner) if isinstance(inner, dict) else ()))}
+    return set(tree).union(*(_names(inner) for inner in tree.values() if isinstance(inner, dict)))
 
 
 def _walk(text: str, start: int) -> _Container:

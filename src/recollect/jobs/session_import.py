@@ -120,7 +120,7 @@ class Importer:
         for one in sorted(transcripts, key=lambda one: (one.began or one.changed, one.agent, one.changed)):
             known = read_before.get(str(one.path)) or ReadTranscript(path=str(one.path))
             known = replace(known, session=one.session, host=self._host, agent=one.agent, cwd=one.cwd)
-            # Read live, or it will be.
+            # A session that the daemon knows is read live, or will be.
             is_read = known.is_live or session_ledger.find_session(self._store, one.session) is not None
             if not is_read:
                 standing = takewhile(lambda part: not is_undone(self._store, part.change), known.parts)

@@ -23,8 +23,7 @@ from recollect.store import Store
 from recollect.wire.pointer import file_size
 
 MAX_CHARS = 8_000  # kept of one text: its beginning and its end
-# Looked through for secrets and our own blocks. Each is shorter than the way from where it is cut first to what is
-# kept, so none is kept in part.
+# Looked through for secrets and our own blocks: so much more than is kept that none of them is kept in part.
 _LOOKED_AT_CHARS = 32_000
 _BACK_BYTES = 2_000_000  # read again, to know what went before, when nothing is remembered any more
 _ACTS_HELD = 200

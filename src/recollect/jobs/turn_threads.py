@@ -206,7 +206,8 @@ def _write(app: App, part: SessionPart, entry: Entry, decision: Continue | Open,
             changes.append(Create(thread, (message,)))
         others = [one.thread for one in candidates if one.thread.id != new_id]
         links = thread_choice.thread_links(entry.about, others, decision, session=part.session)
-        linked = {end for bridge in (store.bridges(new_id) if links else ()) for end in (bridge.source, bridge.target)}
+        bridges = store.bridges(new_id) if links else ()
+        linked = {end for bridge in bridges for end in (bridge.source, bridge.target)}
         changes += [
             Link(Bridge(new_id, one.target.id, one.type, one.weight, thread.last_active_at, origin=ORIGIN))
             for one in links

@@ -119,7 +119,7 @@ def update_notes(
     now = app.clock.now()
     for file in files:
         at_path = known.files.get(file.path)
-        # It may have a new name since.
+        # The file may have been renamed since.
         was = at_path or known.files.get(known.lost.get(file.hash) or known.lost.get(file.page.id) or "")
         id = ids.get(file.path) or (was.id if was else new_note_id(app, file, taken))
         taken.add(id)

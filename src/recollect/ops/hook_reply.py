@@ -71,9 +71,8 @@ class HookRequest:
     @property
     def session_folder(self) -> Path:
         """Of the answers of this session; no part of a session's id becomes a name on disk."""
-        return (
-            self.folder / hashlib.blake2b(self.event.session_id.encode("utf-8", "replace"), digest_size=12).hexdigest()
-        )
+        session = self.event.session_id.encode("utf-8", "replace")
+        return self.folder / hashlib.blake2b(session, digest_size=12).hexdigest()
 
     def write(self, write: Callable[[], object]) -> bool:
         """One transaction. False where the store could not be written, which is logged."""

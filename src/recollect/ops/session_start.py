@@ -83,13 +83,11 @@ def open_threads(app: App) -> Kept:
     Imported history began to fade when it was imported, but the work in it was open when it was last active."""
     now, age = app.clock.now(), app.age_rules
     query = Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=10 * OPEN_THREADS)
-    found = [
-        (strength(by_activity, now=now, rules=age), scope, memory)
-        for scope, store in app.scopes()
-        for memory in store.find(query)
-        for by_activity in (replace(memory, reinforced_at=min(memory.reinforced_at, memory.last_active_at)),)
-        if status_at(by_activity, now=now, rules=age) is Status.ACTIVE and not is_muted(memory)
-    ]
+    found = []
+    for scope, memory in ((scope, memory) for scope, store in app.scopes() for memory in store.find(query)):
+        by_activity = replace(memory, reinforced_at=min(memory.reinforced_at, memory.last_active_at))
+        if status_at(by_activity, now=now, rules=age) is Status.ACTIVE and not is_muted(memory):
+            found.append((strength(by_activity, now=now, rules=age), scope, memory))
     found.sort(key=lambda entry: entry[0], reverse=True)
     return {memory.id: (scope, memory) for _, scope, memory in found[:OPEN_THREADS]}
 

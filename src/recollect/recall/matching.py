@@ -303,8 +303,8 @@ def information(evidence: Sequence[WordEvidence]) -> dict[str, float]:
     """What each word tells: little where every passage has it. A new store knows too little about that, so words that
     are common everywhere are assumed to be common here."""
     passages = sum(one.passages for one in evidence)
-    return {
-        term: math.log(max(1.0, (passages + _SEEN + 1) / (count + _SEEN * share + 0.5)))
-        for term, count in count_terms(evidence).items()
-        for share in [_COMMON_SHARE if term in _COMMON else _OTHER_SHARE]
-    }
+    found = {}
+    for term, count in count_terms(evidence).items():
+        share = _COMMON_SHARE if term in _COMMON else _OTHER_SHARE
+        found[term] = math.log(max(1.0, (passages + _SEEN + 1) / (count + _SEEN * share + 0.5)))
+    return found
