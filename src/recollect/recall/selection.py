@@ -1,6 +1,6 @@
-"""Ranks hits by priority, and selects those to show: why each of the rest is left out is told. Priority is `match x
-g(strength) x relevance + focus`, where g is nearly flat: age decides between matches that are about equal, never
-between a good and a poor one."""
+"""Ranks hits by priority, selects those to show, and says why the rest are left out. Priority is `match x g(strength)
+x relevance + focus`, where g is nearly flat: age decides between matches that are about equal, never between a good and
+a poor one."""
 
 from __future__ import annotations
 
