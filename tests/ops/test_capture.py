@@ -94,12 +94,14 @@ def test_lines_are_answered_one_each_and_exactly_so(open_app: Opens):
     app = open_app(dry_run=True)
     said = "ok fix it. And we always use Decimal for money here, never float. don't touch auth.py in this PR"
     lines = [json.dumps({"id": 1, "prompt": said}), "garbage", "[1]", '{"id": "x"}', '{"id": 2, "prompt": 3}',
-             '{"id": NaN, "prompt": ""}', "[" * 100_000, '{"id": 3, "prompt": "\\ud800 hi"}']  # fmt: skip
+             '{"id": NaN, "prompt": ""}', "[" * 100_000, '{"id": 3, "prompt": "\\ud800 hi"}',
+             '{"id": 4, "prompt": NaN}']  # fmt: skip
     told = rules.capture(app, "\n".join(lines), jsonl=True)
     rows = [json.loads(line) for line in told.summary.split("\n")]
     assert len(rows) == len(lines)
     assert all(list(row) == ["id", "kind", "scope", "rule", "action", "reason", "rules"] for row in rows)
-    assert [row["kind"] for row in rows[1:]] == ["none"] * 7
+    assert [row["kind"] for row in rows[1:]] == ["none"] * 8
+    assert (rows[-1]["id"], rows[-1]["reason"], rows[5]["id"]) == (4, "no prompt in it", None)
     first, *_ = rows[0]["rules"]
     assert list(first) == ["rule", "span", "kind", "scope", "action", "reason"]
     assert (first["action"], first["span"]) == ("stored", "And we always use Decimal for money here, never float.")

@@ -224,7 +224,7 @@ def _rule_facts(draft: Draft) -> list[Json]:
 def _capture_line(app: App, line: str) -> dict[str, Json]:
     """Never a crash: what cannot be read is answered too."""
     try:
-        row = json.loads(line, parse_constant=str)  # what JSON has not, such as NaN, comes back as a word
+        row = json.loads(line, parse_constant=lambda _: None)  # what JSON has not, such as NaN, is missing
     except (ValueError, RecursionError):
         row = None
     id: Json = row.get("id") if isinstance(row, dict) else None
