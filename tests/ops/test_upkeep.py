@@ -171,6 +171,15 @@ def test_a_lost_store_comes_back_from_its_backup(app: App, open_app: Opens, lose
     assert remembered(open_app()) == before
 
 
+def test_a_store_that_was_still_empty_at_the_first_look_is_read_once_it_is_written(app: App):
+    path = lived_in(app)
+    app.close()
+    path.write_bytes(b"")
+    assert not list(app.reader(Scope.PROJECT).each())
+    memories.pin(app, "words")
+    assert list(app.reader(Scope.PROJECT).each())
+
+
 def test_recovering_twice_brings_nothing_twice_and_can_be_undone(app: App, open_app: Opens):
     zero_the_header(lived_in(app))
     recover(open_app())

@@ -170,7 +170,7 @@ class App:
             tuning = Tuning(busy_timeout_ms=busy_ms, journal_days=days)
             try:
                 if read_only and path is not None and path.is_file() and path.stat().st_size == 0:
-                    path = None  # its first write never happened
+                    return self._opened(None, read_only=True)  # its first write is still to come
                 self._open[key] = SqliteStore(path, tuning, read_only=read_only and path is not None)
             except StoreDamaged as problem:
                 if path is None or self.dry_run:
