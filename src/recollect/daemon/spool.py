@@ -2,7 +2,8 @@
 
 A pointer is deleted only after its event is committed; receiving one twice does nothing the second time. A file whose
 hook is still running is left alone, one that was cut short is read as far as it goes, one that cannot be read at all is
-set aside in `bad`.
+set aside in `bad`. An empty one is removed: its hook was killed just before it wrote, which is no more of a loss than
+if it had been killed just before it made the file. The words are in the transcript, to which the next event points.
 """
 
 from __future__ import annotations
@@ -90,6 +91,9 @@ def drain(place: Place) -> Iterator[tuple[str, Pointer]]:
             pass
         except (OSError, ValueError):
             with suppress(OSError):
+                if file_size(path) == 0:
+                    os.unlink(path)
+                    continue
                 make_private(place.spool + _SET_ASIDE)
                 os.replace(path, f"{place.spool}{_SET_ASIDE}/{name}")
 
