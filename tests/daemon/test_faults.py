@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -26,7 +26,7 @@ from recollect.base import project as projects
 from recollect.base.clock import SystemClock
 from recollect.base.moment import Moment
 from recollect.base.settings import load
-from recollect.daemon import control
+from recollect.daemon import control, spool
 from recollect.model.memory import Kind, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope
@@ -85,15 +85,16 @@ class Scene:
             "session_id": self.session, "cwd": str(self.project), "hook_event_name": event,
             "transcript_path": str(self.transcript), "prompt_id": f"p{len(self.said)}", **fields,
         }  # fmt: skip
+        body, end = os.pipe()
+        os.write(end, json.dumps(payload).encode())  # before the hook begins: it waits for it no longer than it may
+        os.close(end)
         # In a group of its own, so that it can be killed with the interpreter that its script starts.
         hook = subprocess.Popen(
-            [stub.script_path(str(self.house.home.root)), event], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [stub.script_path(str(self.house.home.root)), event], stdin=body, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, env={**self.environ, "CLAUDE_PROJECT_DIR": str(self.project)}, cwd=self.project,
             start_new_session=True,
         )  # fmt: skip
-        assert hook.stdin is not None
-        hook.stdin.write(json.dumps(payload).encode())
-        hook.stdin.close()
+        os.close(body)
         self.in_flight.append(hook)
         return hook
 
@@ -179,14 +180,11 @@ class Scene:
 
     def rules(self) -> list[tuple[str, int]]:
         """Each with how often it was heard."""
-        app = self.app()
-        try:
+        with closing(self.app()) as app:
             if app.store_path(Scope.PROJECT) is None:
                 return []
             found = app.reader(Scope.PROJECT).find(Query(kinds=(Kind.RULE,), statuses=tuple(Status), limit=100))
             return sorted((rule.body, rule.seen) for rule in found if isinstance(rule, Rule))
-        finally:
-            app.close()
 
     def assert_kept_once(self, *, unaided: bool = True) -> None:
         """A daemon comes up and reads what is left; then every rule is there once, and the counters agree. `unaided`:
@@ -203,28 +201,22 @@ class Scene:
             self.read_to_the_end()
         assert self.rules() == expected
         assert self.house.status()["lost"] == 0
-        app = self.app()
-        try:
+        with closing(self.app()) as app:
             counted = CAPTURED.read(app.reader(app.scope))
             assert sum(counted.get(kept, 0) for kept in ("stored", "inbox")) == len(self.said), counted
             assert SESSIONS.read(app.reader(Scope.PROJECT)) == len(self.sessions)
-        finally:
-            app.close()
 
     def read_to_the_end(self) -> None:
-        """The digest has looked at everything that was told of so far."""
+        """The digest has looked at everything that was told of so far, also by hooks that nobody answered in time."""
         self.tell("Stop", prompt_id="the last look")
-        app = self.app()
-        try:
-            store = app.reader(Scope.PROJECT)
+        with closing(self.app()) as app:
 
             def is_read() -> bool:
-                last = store.events(limit=10_000)
+                store = app.reader(Scope.PROJECT)  # each time: what is read where there is no store yet stays empty
+                last = [] if spool.count_files(self.house.place.spool + spool.FOLDER) else store.events(limit=10_000)
                 return bool(last) and int(read_text(store, "digested") or 0) >= last[-1][0]
 
             assert soon(is_read), self.house.log()[-3000:]
-        finally:
-            app.close()
 
 
 @pytest.fixture
@@ -421,9 +413,8 @@ def database_locked(scene: Scene) -> None:
     """Another process writes for so long that no hook can wait for it; nothing comes after the prompt."""
     scene.start()
     scene.turn()
-    app = scene.app()
-    path = app.store_path(Scope.PROJECT)
-    app.close()
+    with closing(scene.app()) as app:
+        path = app.store_path(Scope.PROJECT)
     other = apsw.Connection(str(path))
     other.set_busy_timeout(PATIENCE_S * 1_000)
     other.execute("BEGIN IMMEDIATE")
