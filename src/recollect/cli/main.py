@@ -18,6 +18,7 @@ from recollect.ops.table import OPS, Group, Op
 
 # Commands that are not operations: they run a process, or show how Recollect works.
 EXTRAS = {
+    "ui": (Group.MEMORIES, "Open a page: what memory knows, what it told your agent, and why."),
     "daemon": (Group.AGENTS, "The process that answers hooks: start, stop, status, run."),
     "mcp": (Group.AGENTS, "Serve memory to an agent over MCP; agents start this themselves."),
     "logs": (Group.AGENTS, "What was decided and when, one line per decision; -f follows."),
@@ -70,7 +71,7 @@ class Tree(click.Group):
                 formatter.write_dl([(op.name.split()[-1], op.summary) for op in _below(self.path)])
             return
         with formatter.section("Everyday commands"):
-            firsts = [(op.name.split()[0], op.summary) for op in OPS if op.everyday]
+            firsts = [("ui", EXTRAS["ui"][1]), *((op.name.split()[0], op.summary) for op in OPS if op.everyday)]
             formatter.write_dl([(first, PARENTS.get(first, summary)) for first, summary in firsts])
         with formatter.section("The rest, by group (recollect help GROUP)"):
             formatter.write_dl([(group.name.lower(), group.value) for group in Group])

@@ -9,14 +9,12 @@ import asyncio
 import difflib
 import json
 import os
-import sys
 import threading
-import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp import types
 from mcp.server.context import ServerRequestContext
@@ -25,17 +23,17 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from recollect import __version__
-from recollect.base.errors import HomeRefused, ModelError, RecollectError
+from recollect.base.errors import RecollectError
 from recollect.base.ids import fresh_key
 from recollect.base.paths import Home, home
 from recollect.base.settings import environment
 from recollect.base.shipped import load_table
-from recollect.wire import client, frame, stub
+from recollect.ops import daemon_calls
+from recollect.wire import client
 from recollect.wire.frame import PROJECT_VARIABLE, SESSION_VARIABLE
 from recollect.wire.place import Place, find_place
 
 if TYPE_CHECKING:
-    from recollect.app.core import App
     from recollect.ops.calls import Work
 
 NAME = "recollect"
@@ -49,12 +47,7 @@ _MAX_AT_ONCE = 16
 _MAX_ERROR_CHARS = 2_000
 _TEXT = "text/plain"
 ALONE = "The daemon could not be started: this was done without it, by words alone."
-_START_S = 10.0  # the first start after an installation compiles everything
 _LOOK_S = 1.0
-_RETRY_S = 0.05
-_PASSED_PREFIXES = ("MEMORY_", "RECOLLECT_")
-_MAX_PASSED = 40
-_MAX_VALUE_CHARS = 10_000
 
 Context = ServerRequestContext[Any, Any]
 
@@ -235,28 +228,11 @@ class Link:
     def ask(self, call: Mapping[str, object], name: str, within_s: float) -> Reply:
         """`name` is the call's own, for `progress` and `cancel`."""
         body = json.dumps({**call, "for": "agent", "session": self._environ.get(SESSION_VARIABLE, "")}).encode()
-        passed = [
-            (f"env-{key}", value)
-            for key, value in self._environ.items()
-            if (key.startswith(_PASSED_PREFIXES) or key == PROJECT_VARIABLE) and len(value) < _MAX_VALUE_CHARS
-        ]
-        header = {"op": "ask", "name": name, "version": __version__, "cwd": self._cwd, **dict(passed[:_MAX_PASSED])}
-        until_s, was_started = time.monotonic() + within_s, False
-        while (left_s := until_s - time.monotonic()) > 0:
-            header["deadline_ms"] = str(int(left_s * 1_000))
-            try:
-                kind, answer = client.ask(self._place, header, body, left_s)
-            except client.Unanswered:
-                if time.monotonic() >= until_s:  # it has the call, and may still carry it out
-                    return Reply("Recollect's daemon does not answer.\n`recollect doctor` says why.", failed=True)
-                if was_started or not self._start_daemon(until_s):
-                    break
-                was_started = True
-                continue
-            if kind in (frame.OK, frame.ERROR):
-                return _parse_reply(answer)
-            time.sleep(_RETRY_S)  # busy, or about to make way for a newer one
-        return self._run_alone(name, body)
+        try:
+            found = daemon_calls.ask(self._cwd, body, name, within_s)
+        except daemon_calls.Late:
+            return Reply("Recollect's daemon does not answer.\n`recollect doctor` says why.", failed=True)
+        return self._run_alone(name, body) if found is None else _parse_reply(found)
 
     def progress(self, name: str) -> tuple[int, int]:
         """Of a call: the steps done, and how many there are; 0 before it begins and after it ended."""
@@ -276,44 +252,17 @@ class Link:
             with suppress(client.Unanswered):  # then nobody is working on it
                 client.ask(self._place, {"op": "cancel", "name": name}, b"", _LOOK_S)
 
-    def _start_daemon(self, until_s: float) -> bool:
-        try:
-            self._home.prepare()  # where there is no home yet, no daemon could be started
-        except HomeRefused:
-            return False
-        until_s = min(until_s, time.monotonic() + _START_S)
-        return client.ensure_daemon(self._place, sys.executable, stub.PACKAGE, until_s)
-
     def _run_alone(self, name: str, body: bytes) -> Reply:
         from recollect.ops import calls
 
         work = self._works[name] = calls.Work()
         try:
-            with closing(_open_without_model(self._folder)) as app:
-                reply = _parse_reply(calls.run_call(app, calls.parse_call(body), work))
+            reply = _parse_reply(daemon_calls.run_alone(self._folder, body, work))
         except FileNotFoundError:
             return Reply("The project's folder no longer exists.\nStart the session in one that does.", failed=True)
-        except RecollectError as problem:
-            return _parse_reply(calls.encode_error(problem))
         finally:
             del self._works[name]
-        return reply if reply.data is not None else reply._replace(text=f"{reply.text}\n{ALONE}")
-
-
-def _open_without_model(folder: Path) -> App:
-    from recollect.app.core import App
-
-    class WordsAlone(App):
-        """Only the daemon holds the model: a server per session could not."""
-
-        fills_vectors = False
-
-        @property
-        def embedder(self) -> NoReturn:
-            hint = "`recollect doctor` says why; the command line can do it meanwhile."
-            raise ModelError("The daemon, which holds the embedding model, could not be started.", hint=hint)
-
-    return WordsAlone.open(folder, actor="agent")
+        return reply if reply.data is not None or reply.failed else reply._replace(text=f"{reply.text}\n{ALONE}")
 
 
 def _parse_reply(body: bytes) -> Reply:

@@ -1,0 +1,1 @@
+"""The page: `recollect ui` serves it on loopback while it runs."""

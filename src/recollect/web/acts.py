@@ -1,0 +1,126 @@
+"""What a person may do on the page: operations, each with the words that the bar at the bottom says afterwards. The
+values come from a form whose fields are named like the operation's parameters."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, NamedTuple, get_origin
+from urllib.parse import urlsplit
+
+from starlette.responses import RedirectResponse, Response
+
+from recollect.base.errors import BadInput, Conflict, NotFound, RecollectError
+from recollect.base.text import clip, counted, one_line
+from recollect.model.plan import Create, Remove
+from recollect.model.result import Done
+from recollect.ops.table import Op, Parameter
+from recollect.web.pages import Page, find_op
+
+# `{}` is the memory's title, or how many there were.
+ACTS = {
+    "rule add": "Now in force: {}",
+    "inbox accept": "In force: {}",
+    "inbox edit": "In force: {}",
+    "inbox reject": "Rejected: {}",
+    "edit": "Changed: {}",
+    "forget": "Archived: {}",
+    "restore": "Brought back: {}",
+    "rate": "Rated: {}",
+    "pin": "Pinned: {}",
+    "link": "Linked: {}",
+    "unlink": "Unlinked: {}",
+    "appreciate": "Protected: {}",
+    "undo": "Undone: {}",
+}
+_TITLE_CHARS = 90
+
+
+class Act(NamedTuple):  # what was done, for the bar that offers to take it back
+    text: str
+    changes: tuple[str, ...] = ()
+    is_undo: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def act(page: Page) -> Response:
+    """One operation, then back to where the person was, with the bar."""
+    name = page.args["op"].replace("-", " ")
+    name = name if name in ACTS else page.args["op"]
+    if name not in ACTS:
+        return page.problem(NotFound("The page cannot do that.", hint="Go back and try another button."), 404)
+    op = find_op(name)
+    try:
+        done = page.op(name, **read_values(op, page.form))
+    except RecollectError as problem:
+        return page.problem(problem, 409 if isinstance(problem, Conflict) else 400)
+    return finish(page, describe(page, name, done))
+
+
+def undo(page: Page) -> Response:
+    """Takes back every change that one act made, the last first."""
+    done: list[Any] = []
+    try:
+        for change in reversed(page.form.get("change", [])):
+            done.append(page.op("undo", change=change))
+    except RecollectError as problem:
+        return page.problem(problem, 409)
+    made = [describe(page, "undo", one) for one in done]
+    text = made[0].text if len(made) == 1 else f"Undone: {counted(len(made), 'change')}"
+    return finish(page, Act(text, tuple(change for one in made for change in one.changes), is_undo=True))
+
+
+def finish(page: Page, made: Act) -> Response:
+    back = next(iter(page.form.get("back", [])), "")
+    to = back if is_local(back) else page.url("now")
+    number = page.site.keep_act(made)
+    return RedirectResponse(f"{to}{'&' if '?' in to else '?'}act={number}", 303)
+
+
+def is_local(address: str) -> bool:
+    """Leads to a page of ours and nowhere else."""
+    parts = urlsplit(address)
+    is_plain = not parts.scheme and not parts.netloc and parts.path.startswith("/p/")
+    return is_plain and "\\" not in address and address.isprintable()
+
+
+def describe(page: Page, name: str, done: Any) -> Act:
+    words = ACTS.get(name, "Done: {}")
+    if not isinstance(done, Done):
+        return Act(getattr(done, "summary", words), notes=getattr(done, "notes", ()))
+    titles = _titles(page, done)
+    subject = (
+        clip(one_line(titles[0]), _TITLE_CHARS) if len(titles) == 1 else counted(len(titles), "memory", "memories")
+    )
+    text = words.format(subject) if done.plan else done.summary
+    return Act(text, (done.change,) if done.change else (), notes=done.notes)
+
+
+def _titles(page: Page, done: Done) -> list[str]:
+    made = {one.memory.id: one.memory.title for one in done.plan.changes if isinstance(one, Create | Remove)}
+    found = []
+    for id in done.plan.touched()[:100]:
+        known = page.app.exact(id)
+        found.append(made.get(id) or (known[1].title if known else id))
+    return found
+
+
+def read_values(op: Op, form: dict[str, list[str]]) -> dict[str, Any]:
+    """By the operation's own parameters; what the form does not name keeps its default."""
+    return {p.name: _read(p, form[p.name]) for p in op.parameters if p.name in form}
+
+
+def _read(p: Parameter, given: list[str]) -> Any:
+    if get_origin(p.type) is tuple:
+        return tuple(given) if p.arg.many else tuple(part.strip() for part in given[-1].split(",") if part.strip())
+    # A browser sends every line's end as CR LF.
+    value = given[-1].replace("\r\n", "\n")
+    if p.type is bool:
+        return value not in ("", "0", "off", "false")
+    try:
+        return (
+            p.type(value)
+            if isinstance(p.type, type) and (p.type in (int, float) or issubclass(p.type, Enum))
+            else value
+        )
+    except ValueError:
+        raise BadInput(f"{p.name} cannot be {clip(value, 80)!r}.", hint="Go back and choose another.") from None

@@ -1,0 +1,12 @@
+"""Health."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from recollect.web.pages import Page, view
+
+
+@view("/health", nav="Health")
+def show(page: Page) -> Response:
+    return page.render("soon.html", title="Health")

@@ -1,0 +1,12 @@
+"""Inbox."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from recollect.web.pages import Page, view
+
+
+@view("/inbox", nav="Inbox")
+def show(page: Page) -> Response:
+    return page.render("soon.html", title="Inbox")

@@ -1,0 +1,12 @@
+"""Now."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from recollect.web.pages import Page, view
+
+
+@view("/now", nav="Now")
+def show(page: Page) -> Response:
+    return page.render("soon.html", title="Now")

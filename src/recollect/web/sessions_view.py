@@ -1,0 +1,12 @@
+"""Sessions."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from recollect.web.pages import Page, view
+
+
+@view("/sessions", nav="Sessions")
+def show(page: Page) -> Response:
+    return page.render("soon.html", title="Sessions")

@@ -1,0 +1,110 @@
+// Makes the page smoother. Everything works without it, except what is live.
+"use strict";
+
+// Forms are sent without leaving the page: what changed is put in its place, and the scroll stays where it was.
+async function go(address, options, keep) {
+  document.body.setAttribute("aria-busy", "true");
+  let answer;
+  try {
+    answer = await fetch(address, { credentials: "same-origin", ...options });
+  } catch {
+    say("Recollect does not answer: is `recollect ui` still running?");
+    return;
+  } finally {
+    document.body.removeAttribute("aria-busy");
+  }
+  if (!(answer.headers.get("content-type") || "").startsWith("text/html")) { location.assign(address); return; }
+  const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+  if (!next.querySelector("main") || !document.querySelector("main")) { location.reload(); return; }
+  const focused = document.activeElement && document.activeElement.id;
+  for (const part of ["header", "main", "#bar"]) {
+    document.querySelector(part).replaceWith(document.adoptNode(next.querySelector(part)));
+  }
+  document.title = next.title;
+  const shown = answer.redirected || !options.method ? answer.url : location.href;
+  history[keep ? "replaceState" : "pushState"]({}, "", shown);
+  if (!keep) scrollTo(0, 0);
+  const target = (focused && document.getElementById(focused)) || document.querySelector("main [autofocus]");
+  (target || document.querySelector("main")).focus({ preventScroll: true });
+  begin();
+}
+
+function say(text) {
+  const line = document.createElement("p");
+  line.textContent = text;
+  document.getElementById("bar").replaceChildren(line);
+}
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.matches("[data-plain]") || event.defaultPrevented) return;
+  const data = new URLSearchParams(new FormData(form, event.submitter));
+  event.preventDefault();
+  if (form.method === "get") {
+    const address = new URL(form.action);
+    address.search = new URLSearchParams([...data].filter(([, value]) => value)).toString();
+    go(address, {}, form.matches("[data-keep]"));
+  } else {
+    go(event.submitter?.formAction || form.action, { method: "POST", body: data }, true);
+  }
+});
+document.addEventListener("change", (event) => {
+  const form = event.target.closest(".switch, [data-auto]");
+  if (form && event.target.matches("select, [type=checkbox], [type=range]")) form.requestSubmit();
+  if (event.target.matches("[data-all]")) {
+    for (const box of document.getElementsByName(event.target.dataset.all)) box.checked = event.target.checked;
+  }
+});
+addEventListener("popstate", () => location.reload());
+
+// Keys: / goes to the search box; on cards y, n, e press the button that names the key, j and k move.
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+  if (event.key === "/" && document.querySelector("[type=search]")) {
+    event.preventDefault();
+    document.querySelector("[type=search]").focus();
+    return;
+  }
+  const cards = [...document.querySelectorAll("[data-card]")];
+  const at = cards.indexOf(document.activeElement?.closest("[data-card]"));
+  if (event.key === "j" || event.key === "k") {
+    cards[Math.min(Math.max(at + (event.key === "j" ? 1 : -1), 0), cards.length - 1)]?.focus();
+  } else if (/^[a-z]$/.test(event.key)) {
+    const button = (cards[at] || cards[0])?.querySelector(`[data-key="${event.key}"]`);
+    if (button) { event.preventDefault(); button.click(); }
+  }
+});
+document.addEventListener("click", (event) => {
+  const opener = event.target.closest("[data-opens]");
+  if (!opener) return;
+  const part = document.getElementById(opener.dataset.opens);
+  if (part instanceof HTMLDetailsElement) part.open = true; else part.hidden = !part.hidden;
+  part.querySelector("input:not([type=hidden]), textarea")?.focus();
+});
+
+// Streams: each element with data-stream listens, and hands every message to the function of its kind.
+const streams = [];
+const kinds = {};
+function begin() {
+  while (streams.length) streams.pop().close();
+  for (const place of document.querySelectorAll("[data-stream]")) {
+    const source = new EventSource(place.dataset.stream);
+    source.onmessage = (event) => kinds[place.dataset.kind]?.(place, JSON.parse(event.data), source);
+    streams.push(source);
+  }
+  document.querySelectorAll("[data-script]").forEach((part) => { part.hidden = false; });
+  for (const select of document.querySelectorAll(".switch")) select.querySelector("button").hidden = true;
+}
+
+// The feed: the newest first, as many as fit.
+kinds.feed = (place, item) => {
+  const line = document.createElement("li");
+  const time = document.createElement("time");
+  time.dateTime = item.at;
+  time.textContent = item.clock;
+  line.append(time, " " + item.text);
+  place.prepend(line);
+  while (place.children.length > 30) place.lastElementChild.remove();
+};
+
+document.addEventListener("DOMContentLoaded", begin);

@@ -1,0 +1,23 @@
+"""Every view, in the order of the bar at the top."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from starlette.routing import Route
+
+if TYPE_CHECKING:
+    from recollect.web.server import Site
+
+_VIEWS = ("now_view", "sessions_view", "inbox_view", "library_view", "try_view", "health_view")
+
+
+def load() -> None:
+    for name in _VIEWS:
+        import_module(f"recollect.web.{name}")
+
+
+def streams(_site: Site) -> list[Route]:
+    """What goes on while a page is open: the live feed, and the progress of long work."""
+    return []

@@ -1,0 +1,84 @@
+"""How values read on the page: times, counts, and Markdown, which is cleaned of everything that could run or load."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import nh3
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+from recollect.base.moment import Moment
+from recollect.base.text import counted, visible
+from recollect.model.memory import Lane, Memory, Note, Rule, Status
+from recollect.model.result import Scope
+from recollect.render.recall_text import ago
+
+_TAGS = set(
+    "a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre s strong table tbody td th thead tr ul".split()
+)
+SOURCES = {
+    Lane.USER: "you said it", Lane.TOOL: "a tool showed it", Lane.AGENT: "the agent inferred it",
+    Lane.REPOSITORY: "from the repository", Lane.WEB: "from the web",
+}  # fmt: skip
+STATUSES = {
+    Status.ACTIVE: "", Status.SUSPENDED: "asleep by age", Status.ARCHIVED: "archived",
+    Status.SUPERSEDED: "replaced", Status.CANDIDATE: "waits in the inbox",
+}  # fmt: skip
+
+
+def markdown(text: str) -> Markup:
+    html = _markdown().render(text)
+    clean = nh3.clean(html, tags=_TAGS, attributes={"a": {"href"}}, url_schemes={"http", "https"}, link_rel="noopener")
+    return Markup(clean)  # noqa: S704 - this is where it is made safe
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+
+
+def moment(value: Moment | str) -> Moment:
+    return value if isinstance(value, Moment) else Moment.parse(value)
+
+
+def clock(value: Moment | str) -> str:
+    return moment(value).datetime().astimezone().strftime("%H:%M")
+
+
+def day(value: Moment | str) -> str:
+    return moment(value).datetime().astimezone().strftime("%Y-%m-%d")
+
+
+def when(value: Moment | str) -> str:
+    return moment(value).datetime().astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def told(memory: Memory) -> str:
+    """`told 5 times, helped 4`, as far as anything is known."""
+    if not memory.frequency:
+        return "never told yet"
+    helped, hurt = memory.outcomes.count("+"), memory.outcomes.count("-")
+    parts = [f"told {counted(memory.frequency, 'time')}"]
+    parts += [f"helped {helped}"] if helped or hurt else []
+    parts += [f"did not help {hurt}"] if hurt else []
+    return ", ".join(parts)
+
+
+def tokens(count: int) -> str:
+    return f"about {counted(count, 'token')}"
+
+
+def kind(memory: Memory) -> str:
+    if isinstance(memory, Rule):
+        return "lesson" if memory.rule_type == "failure" else "rule"
+    return "note" if isinstance(memory, Note) else "thread"
+
+
+FILTERS = {
+    "ago": ago, "clock": clock, "counted": counted, "day": day, "kind": kind, "markdown": markdown, "told": told,
+    "tokens": tokens, "visible": visible, "when": when,
+    "iso": lambda value: moment(value).iso(), "short": lambda id: str(id)[-6:],
+    "source": lambda lane: SOURCES.get(lane, str(lane)), "status": lambda status: STATUSES.get(status, str(status)),
+    "where": lambda scope: "all projects" if scope == Scope.USER else "this project",
+}  # fmt: skip
