@@ -34,7 +34,7 @@ _shared = {
 
 memories: st.SearchStrategy[Memory] = st.one_of(
     st.builds(kinds.Thread, drift=lists, **_shared),
-    st.builds(kinds.Rule, rule_type=st.sampled_from(kinds.RuleType), **_shared),
+    st.builds(kinds.Rule, rule_type=st.sampled_from(kinds.RuleType), said=texts, **_shared),
     st.builds(kinds.Note, path=texts, **_shared),
 )
 messages = st.builds(Message, id=texts, thread_id=texts, at=moments, source=texts, content=texts)

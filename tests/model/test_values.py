@@ -290,6 +290,14 @@ def test_what_may_be_left_out_has_a_default():
     assert (read.weight, read.topics, read.pinned) == (1.0, (), False)
 
 
+def test_a_rule_without_the_words_it_came_from_is_spelt_as_if_there_were_no_such_field():
+    bare = rule("a")
+    worded = replace(bare, said="a, please")
+    assert "said" not in encode(bare)
+    assert content_hash(worded) != content_hash(bare)
+    assert [decode_memory(encode(one)) for one in (bare, worded)] == [bare, worded]
+
+
 @given(strategies.memories)
 def test_use_does_not_change_the_content_and_other_words_do(memory: Memory):
     used = replace(memory, frequency=1, last_session=2, activations=3, weight=0.5)

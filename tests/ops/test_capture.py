@@ -46,6 +46,14 @@ def test_what_a_person_says_becomes_a_rule_in_their_lane_or_everywhere(app: App)
     assert {card.scope for card in rules.listing(app).cards} == {Scope.PROJECT, Scope.USER}
 
 
+def test_a_rule_keeps_the_words_it_was_made_from_without_secrets_and_only_so_many(app: App):
+    hear(app, "Look at cart.py. no, we use pnpm here, not npm")
+    (rule,) = kept_rules(app)
+    assert (rule.body, rule.said) == ("Use pnpm, not npm.", "no, we use pnpm here, not npm")
+    hear(app, f"never push with the token ghp_{'a1B2' * 9}, " + "or without asking me first, " * 30)
+    assert all("ghp_" not in one.said and len(one.said) <= 400 for one in kept_rules(app))
+
+
 def test_what_is_unsure_waits_and_is_in_force_once_accepted(app: App):
     rules.capture(app, UNSURE)
     assert in_force(app) == []

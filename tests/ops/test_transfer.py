@@ -35,6 +35,7 @@ def lived_in(app: App) -> None:
     """A bit of everything there is."""
     a, b = pinned(app, "Dark mode is on.", topics=("ui", "日本")), pinned(app, "Solana validators\r\n\tvote. ")
     made(rules.add(app, "Use tabs"))
+    rules.capture(app, "no, we use pnpm here, not npm")
     memories.link(app, a, b, type=BridgeType.CONTRADICTS, weight=0.25)
     memories.merge(app, a, pinned(app, "Billing is monthly."))
     memories.archive(app, (b,))

@@ -31,6 +31,7 @@ REFUSED_CALL_TAG = "refused:"  # before the id of the tool call that a person re
 MAX_CHARS = 1_000_000  # nobody types more; what is pasted is no rule
 _MAX_RULES = 5_000
 _MIN_NEARNESS = 0.4  # by the vectors that are kept, which are of title and body: a rule further off says something else
+_MAX_SAID_CHARS = 400
 _MAX_NEAR = 12  # so many are compared again, body by body
 
 
@@ -149,7 +150,7 @@ def _keep_rule(app: App, found: FoundRule, near: dict[str, float], group: str, a
         tags = (f"{REFUSED_CALL_TAG}{refuses}",) if refuses else ()
         rule = new_rule(
             app, found.rule, at=now, rule_type=found.rule_type or RuleType.PREFERENCE, origin=ORIGIN, lane=Lane.USER,
-            group=group, tags=tags,
+            group=group, tags=tags, said=found.span.strip()[:_MAX_SAID_CHARS],
         )  # fmt: skip
         opposed = [old for old in by_relation[Relation.OPPOSED] if old.status is Status.ACTIVE]
         unsure = [old for old in by_relation[Relation.MAY_REPLACE] if old.status is Status.ACTIVE]

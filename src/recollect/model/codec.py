@@ -35,7 +35,8 @@ def encode(value: Any) -> Any:
         if hasattr(kind, "as_json"):
             return kind.as_json(value)
         data = {"kind": str(value.kind)} if isinstance(value, Memory) else {}
-        return data | {name: encode_field(value, name) for name in _names(kind)}
+        left_out = {name for name in _OPTIONAL if not getattr(value, name, True)} if data else ()
+        return data | {name: encode_field(value, name) for name in _names(kind) if name not in left_out}
     if isinstance(value, Mapping):
         return {str(key): encode(one) for key, one in value.items()}
     raise TypeError(f"{kind.__name__} has no JSON form")
@@ -155,21 +156,24 @@ class Field(NamedTuple):  # one field of a memory
     used: bool  # counted as memories are used: no part of the content's hash
     made: bool  # never anyone's words: not redacted
     column: bool  # it has a column of its own
+    optional: bool  # left out where it is empty
 
 
 def _fields_of(kind: type[Memory]) -> tuple[Field, ...]:
     hints = get_type_hints(kind, include_extras=True)
     shared = {one.name for one in fields(Memory)}
     return tuple(
-        Field(one.name, hints[one.name], "used" in meta, "made" in meta, one.name in shared and "rare" not in meta)
+        Field(one.name, hints[one.name], "used" in meta, "made" in meta, one.name in shared and "rare" not in meta,
+              "optional" in meta)
         for one in fields(kind)
         for meta in (one.metadata,)
-    )
+    )  # fmt: skip
 
 
 FIELDS_OF: dict[Kind, tuple[Field, ...]] = {kind: _fields_of(made) for kind, made in KINDS.items()}
 FIELDS: dict[str, Field] = {one.name: one for of_kind in FIELDS_OF.values() for one in of_kind}
 USAGE = frozenset(one.name for one in FIELDS.values() if one.used)
+_OPTIONAL = frozenset(one.name for one in FIELDS.values() if one.optional)
 
 
 def decode_memory(data: Mapping[str, Any]) -> Memory:

@@ -71,6 +71,7 @@ Marks = Annotated[str, "only + and -"]
 USED = {"used": True}  # counts use: not part of the content
 MADE = {"made": True}  # made by the program, never anyone's words
 RARE = {"used": True, "rare": True}  # and most memories have none, so it has no column of its own
+OPTIONAL = {"optional": True}  # left out of rows, JSON and hashes where it is empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +114,7 @@ class Thread(Memory):  # a strand of work: what happened
 class Rule(Memory):  # what to do
     kind: ClassVar[Kind] = Kind.RULE
     rule_type: RuleType = field(default=RuleType.PREFERENCE, metadata=MADE)
+    said: str = field(default="", metadata=OPTIONAL)  # the words of a person that it was made from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -133,7 +133,8 @@ def cells_of(value: Any) -> tuple[Cell, ...]:
         return tuple([write(getattr(value, name)) for name, write, _ in _columns(cast(Any, type(value)))])
     fields = FIELDS_OF[value.kind]
     own = {one.name: getattr(value, one.name) for one in fields if not one.column}
-    kept = canonical({name: encode(held) for name, held in own.items() if held or not FIELDS[name].used})
+    sparse = {one.name for one in fields if one.used or one.optional}
+    kept = canonical({name: encode(held) for name, held in own.items() if held or name not in sparse})
     cells = [WRITERS[one.name](getattr(value, one.name)) for one in fields if one.column]
     return (cells[0], str(value.kind), *cells[1:], kept)
 
