@@ -24,7 +24,7 @@ BIN = Path(sys.executable).parent
 
 DECIDING = {"recall", "capture", "lifecycle", "render", "redact", "model"}
 # What a distribution is called when it is imported.
-IMPORTED_AS = {"google-re2": "re2"}
+IMPORTED_AS = {"google-re2": "re2", "markdown-it-py": "markdown_it"}
 
 
 def rooms() -> set[str]:

@@ -77,7 +77,7 @@ def test_help_shows_a_dozen_commands_and_names_the_groups_of_the_rest():
     said = run("--help").out
     everyday = said.partition("Everyday commands:\n")[2].partition("\n\n")[0].splitlines()
     assert [row.split()[0] for row in everyday] == (
-        "install status recall rules inbox notes why undo import doctor demo".split()
+        "ui install status recall rules inbox notes why undo import doctor demo".split()
     )
     listed = " ".join(run("help", group).out for group in ("memories", "notes", "maintenance", "agents", "developers"))
     assert all(op.name in listed for op in OPS)

@@ -20,7 +20,7 @@ from mcp import MCPError
 from recollect.app.core import App
 from recollect.mcp import server
 from recollect.model.result import Scope
-from recollect.ops import install, notes, steering
+from recollect.ops import daemon_calls, install, notes, steering
 from recollect.wire import lockfile
 from recollect.wire.place import find_place
 from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, alive_in, soon
@@ -182,7 +182,7 @@ def test_a_store_that_cannot_be_written_still_answers_and_says_why_it_keeps_noth
 @pytest.fixture
 def no_daemon(house: House, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Another process holds the lifetime lock and never answers."""
-    monkeypatch.setattr(server, "_START_S", 0.2)
+    monkeypatch.setattr(daemon_calls, "_START_S", 0.2)
     held = lockfile.acquire(house.place.lock)
     assert held
     yield
@@ -211,7 +211,7 @@ def test_what_is_done_without_the_daemon_loads_no_numpy():
     script = """if True:
         import sys
         from recollect.mcp import server
-        server._START_S = 0.2
+        server.daemon_calls._START_S = 0.2
         values = {"pin": {"text": "x"}, "recall": {"query": ["staging cluster"]}, "status": {}, "suggestions": {}}
         for op in values:
             reply = server.Link().ask({"op": op, "values": values[op]}, "this call", 30)
