@@ -1,0 +1,164 @@
+"""A real `recollect ui`, in a home of its own, and requests to it that no browser would make."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlencode, urlsplit
+
+from tests.daemon.real import alive_in, soon
+
+WAIT_S = 60
+_SOURCE = Path(__file__).resolve().parent.parent.parent / "src"
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: http.client.HTTPMessage
+    body: str
+
+    @property
+    def cookies(self) -> list[str]:
+        return self.headers.get_all("Set-Cookie") or []
+
+
+class World:
+    """A home, its projects, and the program in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.project = root, root / "shop"
+        (root / "run").mkdir(mode=0o700)
+        self.environ = {
+            "HOME": str(root), "RECOLLECT_HOME": str(root / "home"), "XDG_RUNTIME_DIR": str(root / "run"),
+            "PATH": os.defpath, "LANG": "C.UTF-8", "TZ": "UTC", "TMPDIR": str(root / "run"), "PYTHONPATH": str(_SOURCE),
+        }  # fmt: skip
+
+    def popen(self, *args: str, cwd: Path | None = None, **more: Any) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "recollect", *args], cwd=cwd or self.project, env=self.environ, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **more,
+        )  # fmt: skip
+
+    def run(self, *args: str, cwd: Path | None = None, check: bool = True) -> subprocess.CompletedProcess[str]:
+        with self.popen(*args, cwd=cwd, stderr=subprocess.PIPE) as process:
+            out, err = process.communicate(timeout=WAIT_S)
+        assert process.returncode == 0 or not check, (args, process.returncode, out, err)
+        return subprocess.CompletedProcess(args, process.returncode, out, err)
+
+    def json(self, *args: str, **more: Any) -> Any:
+        return json.loads(self.run(*args, "--json", **more).stdout)
+
+    def end(self) -> None:
+        if alive_in(self.root / "home"):
+            self.run("daemon", "stop", check=False)
+        for pid in alive_in(self.root / "home"):
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        assert soon(lambda: not alive_in(self.root / "home"))
+
+
+@contextmanager
+def scratch_world() -> Iterator[World]:
+    # Not a folder of pytest's: the path of a socket has to be short.
+    root = Path(tempfile.mkdtemp(prefix="rw")).resolve()
+    world = World(root)
+    yield world
+    world.end()
+    shutil.rmtree(root)
+
+
+class Ui:
+    """One process, its address and, once signed in, its cookie."""
+
+    def __init__(self, world: World, *args: str) -> None:
+        self.world = world
+        self._errors = (world.root / "ui.err").open("w+", encoding="utf-8")
+        self.process = world.popen("ui", "--port", "0", "--no-browser", *args, stderr=self._errors)
+        assert self.process.stdout is not None
+        self.address = next((word for word in self.process.stdout.readline().split() if word.startswith("http")), "")
+        assert self.address, self.errors()
+        self.host = urlsplit(self.address).netloc
+        self.base = f"http://{self.host}"
+        self.cookie = ""
+        self.home = ""  # the page that the address leads to
+
+    def sign_in(self) -> Ui:
+        """As a browser does that is given the address."""
+        parts = urlsplit(self.address)
+        answer = self.ask("GET", f"{parts.path or '/'}?{parts.query}")
+        assert answer.cookies, (answer, self.errors())
+        self.cookie = answer.cookies[0].partition(";")[0]
+        self.home = self._follow(answer.headers["Location"] or "/")
+        return self
+
+    def _follow(self, path: str) -> str:
+        for _ in range(5):
+            answer = self.get(path)
+            if answer.status == 200:
+                return urlsplit(path).path
+            path = answer.headers["Location"]
+        raise AssertionError(f"no page at the end of {path}")
+
+    @property
+    def project(self) -> str:
+        """`/p/<folder>`, which the addresses of its pages begin with."""
+        return "/".join(self.home.split("/")[:3])
+
+    def ask(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        """With these headers alone, and our cookie where one is not given."""
+        line = http.client.HTTPConnection(self.host, timeout=WAIT_S)
+        try:
+            line.request(method, path, body, {**({"Cookie": self.cookie} if self.cookie else {}), **(headers or {})})
+            answer = line.getresponse()
+            return Answer(answer.status, answer.headers, answer.read().decode("utf-8", "replace"))
+        finally:
+            line.close()
+
+    def get(self, path: str, **headers: str) -> Answer:
+        return self.ask("GET", path, headers=headers)
+
+    def do(self, op: str, headers: Mapping[str, str] | None = None, /, **fields: str) -> Answer:
+        """A form that is sent from a page of its own."""
+        sent = {"Content-Type": "application/x-www-form-urlencoded", "Origin": self.base, **(headers or {})}
+        path = f"{self.project}/do/{op.replace(' ', '-')}"
+        return self.ask("POST", path, urlencode(fields, doseq=True).encode(), sent)
+
+    def errors(self) -> str:
+        self._errors.seek(0)
+        return self._errors.read()
+
+    def end(self, *, within_s: float = WAIT_S) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        try:
+            return self.process.wait(within_s)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            assert self.process.stdout is not None
+            self.process.stdout.close()
+            self._errors.close()
+
+
+@contextmanager
+def running(world: World, *args: str) -> Iterator[Ui]:
+    ui = Ui(world, *args)
+    try:
+        yield ui
+    finally:
+        said = ui.errors()
+        code = ui.end()
+    assert code == 0, said
+    assert "Traceback" not in said, said
