@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 
 from tests.web import sample
 from tests.web.chromium import Tab, launched, set_running_loop
-from tests.web.served import Ui, World, running, scratch_world
+from tests.web.served import Ui, World, list_pages, running, scratch_world
 
 OpenPage = Callable[..., Tab]
 
@@ -66,3 +66,9 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
 
         yield make
     assert not [problem for tab in tabs for problem in tab.problems]
+
+
+@pytest.fixture(scope="session")
+def pages(ui: Ui) -> list[str]:
+    """The address of every view, and of one of each thing that has a page."""
+    return list_pages(ui)

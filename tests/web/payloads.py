@@ -71,7 +71,7 @@ def fill(root: Path) -> None:
         talk(stage, f"s-1<img src=x onerror={RUN}>\"'", *_session(PAYLOADS[::2]))
         _fill_store(stage)
         stage.wait(3_600)
-        talk(stage, f's-2"><script>{RUN}</script>', *_session(PAYLOADS[1::10]))
+        talk(stage, f's-2"><img src=x onerror={RUN}>', *_session(PAYLOADS[1::10]))
         for scope in Scope:
             _fill_notes(stage, project=scope is Scope.PROJECT)
         for text in PAYLOADS[:10]:

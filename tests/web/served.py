@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 from tests.daemon.real import alive_in, soon
 
@@ -82,8 +83,9 @@ class Ui:
 
     def __init__(self, world: World, *args: str) -> None:
         self.world = world
-        self._errors = (world.root / "ui.err").open("w+", encoding="utf-8")
-        self.process = world.popen("ui", "--port", "0", "--no-browser", *args, stderr=self._errors)
+        handle, self._errors = tempfile.mkstemp(dir=world.root)
+        self.process = world.popen("ui", "--port", "0", "--no-browser", *args, stderr=handle)
+        os.close(handle)
         assert self.process.stdout is not None
         self.address = next((word for word in self.process.stdout.readline().split() if word.startswith("http")), "")
         assert self.address, self.errors()
@@ -136,8 +138,7 @@ class Ui:
         return self.ask("POST", path, urlencode(fields, doseq=True).encode(), sent)
 
     def errors(self) -> str:
-        self._errors.seek(0)
-        return self._errors.read()
+        return Path(self._errors).read_text(encoding="utf-8")
 
     def end(self, *, within_s: float = WAIT_S) -> int:
         if self.process.poll() is None:
@@ -149,7 +150,6 @@ class Ui:
             self.process.wait()
             assert self.process.stdout is not None
             self.process.stdout.close()
-            self._errors.close()
 
 
 @contextmanager
@@ -158,7 +158,25 @@ def running(world: World, *args: str) -> Iterator[Ui]:
     try:
         yield ui
     finally:
-        said = ui.errors()
         code = ui.end()
-    assert code == 0, said
-    assert "Traceback" not in said, said
+    assert code == 0, ui.errors()
+    assert "Traceback" not in ui.errors()
+
+
+def list_pages(ui: Ui) -> list[str]:
+    """The views that the bar names, and whatever their links lead to, one of each kind."""
+    found = list(dict.fromkeys(re.findall(r'href="(/p/[^"]*)"', ui.get(ui.home).body)))
+    kinds = {_kind(path) for path in found}
+    for path in found:  # grows meanwhile
+        for more in re.findall(r'href="(/p/[^"]*)"', ui.get(path).body):
+            if _kind(more) not in kinds:
+                kinds.add(_kind(more))
+                found.append(more.replace("&amp;", "&"))
+    return found
+
+
+def _kind(path: str) -> str:
+    """Two addresses of one kind differ in an id or in values alone."""
+    parts = urlsplit(path.replace("&amp;", "&"))
+    view = re.sub(r"/[^/]*\d[^/]*", "/ID", parts.path.split("/", 3)[-1])
+    return " ".join([view, *sorted(parse_qs(parts.query))])

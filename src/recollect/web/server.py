@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -39,6 +40,7 @@ class Site:
     def __init__(self, start: Path) -> None:
         self.start = start
         self._acts: dict[str, Act] = {}
+        self._numbers = count(1)
         self.is_ending: Callable[[], bool] = lambda: False
 
     def projects(self) -> dict[str, Path]:
@@ -52,9 +54,10 @@ class Site:
         return {**found, NOWHERE: user_home(environment())}
 
     def keep_act(self, act: Act) -> str:
-        number = str(len(self._acts) + 1)
-        self._acts[number] = act
-        return number
+        number = next(self._numbers)
+        self._acts[str(number)] = act
+        self._acts.pop(str(number - _ACTS_KEPT), None)
+        return str(number)
 
     def find_act(self, number: str) -> Act | None:
         return self._acts.get(number)
