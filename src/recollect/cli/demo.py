@@ -73,7 +73,8 @@ class Stage:
                 self._line += 1
                 self.wait(60)
                 line = {"type": role, "uuid": f"line-{self._line}", "timestamp": self._clock.now().iso()}
-                file.write(json.dumps({**line, "message": {"content": [block]}}, ensure_ascii=False) + "\n")
+                said = {"attachment": block} if role == "attachment" else {"message": {"content": [block]}}
+                file.write(json.dumps({**line, **said}, ensure_ascii=False) + "\n")
         ended = Pointer(
             name=str(EventName.TURN_ENDED), host=agents.DEFAULT_HOST, session=session, at=self._clock.now(),
             prompt=str(self._line), transcript=str(path), size=path.stat().st_size,
@@ -107,7 +108,13 @@ def demo(
     app: App,
     *,
     full: Annotated[bool, Arg("Also show pins, redaction, search by meaning, merging, focus, other projects.")] = False,
+    ui: Annotated[bool, Arg("Open the page on sample data instead; Ctrl-C ends it.")] = False,
 ) -> Tour:
+    if ui:
+        from recollect.cli import sample  # which plays its week on a Stage
+
+        sample.show(app.clock.now())
+        return Tour((), _ENDING)
     begin = app.clock.now().plus(seconds=-_DAY_S - 600)
     with (
         tempfile.TemporaryDirectory(prefix="recollect-demo-") as scratch,

@@ -1,0 +1,124 @@
+"""Sample data for `recollect demo --ui`: a week of work on a small shop, told through the real hooks and operations."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from recollect.base.moment import DAY_SECONDS, Moment
+from recollect.base.settings import environment
+from recollect.cli.demo import Stage, operate
+
+_PASSED = ("PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "LANG", "BROWSER")
+_NOTE = """# Releases
+
+Releases go out on **Tuesdays**. Ask Anna first.
+
+1. `make smoke` against staging (cluster *heron*)
+2. tag the commit, `git push --tags`
+3. watch the dashboard for ten minutes
+"""
+
+
+class Call(NamedTuple):
+    command: str
+    output: str
+    failed: bool = False
+
+
+class Turn(NamedTuple):
+    prompt: str
+    reply: str
+    calls: Sequence[Call] = ()
+
+
+_REFUSED = "Error: connect ECONNREFUSED 127.0.0.1:5432\ntests failed"
+_WEEK: dict[str, Sequence[Turn]] = {
+    "monday": (
+        Turn("no, we use pnpm here, not npm", "Understood: pnpm from now on."),
+        Turn("run the tests", "The tests need the database. I started it, and all 42 pass.",
+             (Call("pnpm test", _REFUSED, failed=True), Call("docker compose up -d db && pnpm test", "42 passed"))),
+        Turn("why does the checkout total differ from the cart?",
+             "Found it: src/checkout/total.ts rounds each line, the cart rounds once at the end. "
+             "I changed checkout to round once, as finance wants it.",
+             (Call("grep -rn round src/checkout", "src/checkout/total.ts:18: return Math.round(line * 100) / 100"),)),
+    ),
+    "tuesday": (
+        Turn("always run make smoke before you deploy to staging", "I will."),
+        Turn("deploy the checkout fix to staging", "Deployed to heron. The smoke test passed first.",
+             (Call("make smoke", "14 checks passed"), Call("./deploy staging", "heron: checkout 1.4.2 is live"))),
+        Turn("the staging cluster is called heron, and its logs are in Loki, not in CloudWatch",
+             "Noted. I looked at Loki: no errors since the deploy."),
+    ),
+    "thursday": (
+        Turn("run the tests", "All 44 pass, with the database up.",
+             (Call("pnpm test", _REFUSED, failed=True), Call("docker compose up -d db && pnpm test", "44 passed"))),
+        Turn("maybe we should keep commits small, one change each?", "Happy to. I split this one in two."),
+        Turn("how do we round the totals at checkout?", "Once, at the end, as finance wants it."),
+        Turn("add a package for dates", "Added date-fns with pnpm.",
+             (Call("pnpm add date-fns", "+ date-fns 4.1.0"),)),
+    ),
+    "friday": (
+        Turn("use yarn instead of pnpm for the docs", "The docs are built with yarn now."),
+        Turn("deploy to staging and look at the logs", "Smoke test first, then deployed; Loki is quiet.",
+             (Call("make smoke", "14 checks passed"), Call("./deploy staging", "heron: checkout 1.4.3 is live"))),
+    ),
+}  # fmt: skip
+
+
+def fill(folder: Path, now: Moment) -> Path:
+    """Plays the week; returns the project's folder."""
+    with Stage(folder, "shop", begin=now.plus(days=-4.2)) as shop:
+        for day, turns in _WEEK.items():
+            _play(shop, day, turns)
+            shop.wait(DAY_SECONDS)
+        app = shop.own
+        operate("pin", app, "Deploys go to staging first; production only on Tuesdays.", topics=("deploy", "release"))
+        operate("rule add", app, "Write commit messages in English", user=True)
+        operate("note save", app, _NOTE, title="Releases", tags=("release",))
+        threads = operate("threads", app, limit=2).cards
+        if len(threads) == 2:
+            operate("link", app, threads[0].memory.id, threads[1].memory.id)
+        return shop.folder
+
+
+def _play(shop: Stage, session: str, turns: Sequence[Turn]) -> None:
+    lines: list[tuple[str, dict[str, Any]]] = _told(shop.hook("SessionStart", session, source="startup"))
+    for turn in turns:
+        told = shop.hook("UserPromptSubmit", session, prompt=turn.prompt)
+        lines += [("user", {"type": "text", "text": turn.prompt}), *_told(told)]
+        for number, call in enumerate(turn.calls):
+            id = f"toolu_{session}_{len(lines)}_{number}"
+            given = {"tool_name": "Bash", "tool_use_id": id, "tool_input": {"command": call.command}}
+            lines += _told(shop.hook("PreToolUse", session, **given))
+            lines.append(("assistant", {"type": "tool_use", "id": id, "name": "Bash", "input": given["tool_input"]}))
+            result = {"type": "tool_result", "tool_use_id": id, "content": call.output, "is_error": call.failed}
+            lines.append(("user", result))
+        lines.append(("assistant", {"type": "text", "text": turn.reply}))
+        shop.play(session, lines)
+        lines = []
+
+
+def _told(answer: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """What a hook added, as the client writes it down."""
+    text = answer.get("hookSpecificOutput", {}).get("additionalContext", "")
+    return [("attachment", {"type": "hook_additional_context", "content": [text]})] if text else []
+
+
+def show(now: Moment) -> None:
+    """The page on the sample, in a scratch home; until it is interrupted."""
+    with tempfile.TemporaryDirectory(prefix="recollect-demo-", ignore_cleanup_errors=True) as scratch:
+        project = fill(Path(scratch), now)
+        environ = {name: value for name, value in environment().items() if name in _PASSED}
+        environ |= {"HOME": scratch, "USERPROFILE": scratch, "RECOLLECT_HOME": str(Path(scratch, "home"))}
+        program = [sys.executable, "-m", "recollect"]
+        page = subprocess.Popen([*program, "ui"], cwd=project, env=environ)
+        with suppress(KeyboardInterrupt):
+            page.wait()
+        page.wait()  # it was interrupted, too
+        subprocess.run([*program, "daemon", "stop"], cwd=project, env=environ, capture_output=True)
