@@ -242,6 +242,20 @@ def steer(sizes: str, calls: int, runs: int, as_json: bool) -> int:
 
 
 @bench.command()
+@click.option("--size", default=100000, show_default=True, type=click.IntRange(min=1), help="Memories.")
+@click.option("--requests", default=40, show_default=True, type=click.IntRange(min=1), help="Of each view.")
+@click.option("--events", default=20, show_default=True, type=click.IntRange(min=1), help="That an open page hears of.")
+@_as_json
+def page(size: int, requests: int, events: int, as_json: bool) -> int:
+    """What the page costs: CPU of each view, memory, and how soon an event is on it."""
+    from bench.page import run_page
+
+    return _run(
+        lambda folder, bar: run_page(folder, size=size, requests=requests, events=events, progress=bar), as_json
+    )
+
+
+@bench.command()
 @click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, separated by commas.")
 @click.option("--prompts", default=500, show_default=True, type=_from_none, help="Hooks with a warm daemon, per size.")
 @click.option("--firsts", default=50, show_default=True, type=_from_none, help="Hooks without a daemon, per size.")
