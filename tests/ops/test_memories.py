@@ -427,6 +427,19 @@ def test_the_same_rule_said_again_is_counted(app: App, again: str):
     assert len(in_force(app)) == 1
 
 
+def test_a_rule_that_a_person_adds_takes_the_place_of_its_opposite_and_an_agents_does_not(app: App):
+    old = made(rules.add(app, "Always use pnpm"))
+    app.actor = "agent"
+    rules.add(app, "Never use pnpm")
+    assert kept(app, old).status is Status.ACTIVE
+
+    app.actor = "user"
+    memories.undo(app)
+    new = made(rules.add(app, "Never use pnpm"))
+
+    assert (kept(app, old).status, kept(app, old).superseded_by) == (Status.SUPERSEDED, new)
+
+
 def test_a_retired_rule_is_out_of_force_until_restored(app: App):
     rule = made(rules.add(app, "Use tabs"))
     archive(app, (rule,))
@@ -437,8 +450,8 @@ def test_a_retired_rule_is_out_of_force_until_restored(app: App):
     archive(app, (rule,))
     rules.add(app, "Use tabs")
     rules.add(app, "Use tabs", user=True)
-    rules.add(app, "Use spaces")
-    assert sorted(in_force(app)) == ["Use spaces", "Use tabs", "Use tabs"]
+    rules.add(app, "Sign commits")
+    assert sorted(in_force(app)) == ["Sign commits", "Use tabs", "Use tabs"]
 
 
 @pytest.mark.parametrize("text", ["", " \n", "x" * 2_001])

@@ -64,11 +64,15 @@ def add(
             again = replace(same, seen=same.seen + 1, last_active_at=app.clock.now())
             return Plan.of([Update.between(same, again)])
         lane = Lane.AGENT if app.actor == "agent" else Lane.USER
-        return Plan.of([Create(new_rule(app, words, topics=named, rule_type=type, origin=app.actor, lane=lane))])
+        rule = new_rule(app, words, topics=named, rule_type=type, origin=app.actor, lane=lane)
+        # Only a person's word takes another rule out of force.
+        return Plan.of([Create(rule), *(supersede(store, rule) if lane is Lane.USER else ())])
 
     def say(plan: Plan) -> str:
-        is_known = isinstance(plan.changes[0], Update)
-        return f"Rule {plan.touched()[0]} {'already says this; counted again' if is_known else 'is in force'}."
+        rule, *replaced = plan.touched()
+        if isinstance(plan.changes[0], Update):
+            return f"Rule {rule} already says this; counted again."
+        return f"Rule {rule} is in force{f'; it replaces {len(replaced)}' if replaced else ''}."
 
     return app.commit(scope_of(user), "rule add", make, say)
 
