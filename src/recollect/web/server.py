@@ -113,7 +113,7 @@ def make(site: Site) -> Starlette:
         return RedirectResponse(f"/p/{request.query_params.get('project', NOWHERE)}/now", 303)
 
     async def static(request: Request) -> Response:
-        name = request.path_params["name"]
+        name = request.path_params.get("name", "icon.svg")
         if name not in static_files():
             return refuse(404, "Not found", "There is no such file.")
         kind = _TYPES.get(name.rpartition(".")[2], "application/octet-stream")
@@ -136,7 +136,8 @@ def make(site: Site) -> Starlette:
 
     routes = [
         Route("/", enter), Route("/choose", choose), Route("/theme", switch_theme, methods=["POST"]),
-        Route("/static/{name}", static), route("/do/{op}", acts.act, "POST"), route("/undo", acts.undo, "POST"),
+        Route("/static/{name}", static), Route("/favicon.ico", static),
+        route("/do/{op}", acts.act, "POST"), route("/undo", acts.undo, "POST"),
         *(route(one.path, one.show, one.method) for one in VIEWS), *views.streams(site),
     ]  # fmt: skip
     return Starlette(routes=routes, exception_handlers={HTTPException: missing, TooLarge: too_large})
