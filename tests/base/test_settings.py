@@ -317,3 +317,31 @@ def test_nothing_makes_it_raise(tmp_path: Path, content: bytes, data: st.DataObj
         assert settings.canonical(setting, loaded.text(setting.name)) == loaded.text(setting.name)
     for problem in loaded.problems:
         problem.encode()
+
+
+# Changing one setting
+
+
+@pytest.mark.parametrize(
+    ("before", "value", "after"),
+    [
+        ("", "0.6", "X=0.6\n"),
+        ("A=1", "0.6", "A=1\nX=0.6\n"),
+        ("A=1\r\n", "0.6", "A=1\r\nX=0.6\r\n"),
+        ("# X=1\n  export X = 0.5   # why\nB=2", "0.6", "# X=1\n  export X = 0.6   # why\nB=2"),
+        ("\ufeffX='a b'\t# why\r\n\r\n", "c", "\ufeffX=c\t# why\r\n\r\n"),
+        ("X=1\nX=2\n", "3", "X=1\nX=3\n"),
+        ("X='open\n", "3", "X=3\n"),
+        ("X=1\n", "a # b", 'X="a # b"\n'),
+        ("A=1\nX=1\n\nX=2\nB=2", None, "A=1\n\nB=2"),
+        ("A=1\n", None, "A=1\n"),
+    ],
+)
+def test_one_setting_is_changed_and_no_other_byte(before: str, value: str | None, after: str):
+    assert settings.change_text(before, "X", value) == after
+
+
+def test_a_setting_is_found_by_its_name_in_any_case_with_or_without_the_prefix():
+    found = {settings.find_setting(name) for name in ("MEMORY_RECALL_FLOOR", "recall-floor", " recall_floor ")}
+    assert [one.name for one in found if one] == ["MEMORY_RECALL_FLOOR"]
+    assert settings.find_setting("floor") is None

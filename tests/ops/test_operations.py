@@ -79,6 +79,7 @@ WRITES: dict[str, Callable[[World], tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "import claude-mem": lambda w: given("theirs/mem.db"),
     "import claude-recall": lambda w: given("theirs/recall.db"),
     "import mcp-memory": lambda w: given("theirs/memory.jsonl"),
+    "config": lambda w: given("MEMORY_RECALL_FLOOR", "0.6"),
     "attach": lambda w: given("shop-0123456789ab"),
 }
 

@@ -528,6 +528,23 @@ def worked(session: Past) -> Past:
     return session.answered("The login page keeps a cookie for a month.")
 
 
+def test_sessions_can_be_counted_without_reading_them(other: Path, app: App):
+    assert import_past(app, count=True).facts["sessions"] == 0
+    for session, folder in (("s-1", None), ("s-2", None), ("s-3", other)):
+        Past(session, cwd=folder).said(PNPM)
+
+    def count() -> tuple[Any, ...]:
+        told = import_past(app, count=True)
+        return told.facts["sessions"], told.facts["here"], told.facts["imported"]
+
+    assert (count(), rules(app)) == ((3, 2, False), {})
+    import_past(app)
+    assert count() == (3, 2, True)
+    assert memories.log(app).entries[0][1].summary == "Read 2 past sessions of Claude Code"
+    memories.undo(app)
+    assert count() == (3, 2, False)
+
+
 def test_an_import_leaves_the_vectors_for_later_and_says_so(project: Path, app: App, open_app: Opens):
     worked(Past("s-1"))
     worked(Past("s-2", SPRING.plus(days=1)))

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from recollect.model import report as p
 from recollect.model import result as r
 from recollect.model.codec import Json
 from recollect.model.memory import Thread
@@ -39,6 +40,10 @@ LOGGED: dict[str, Json] = {
     "id": "recall_1", "at": NOW.iso(), "query": "dark", "how": "words and vectors", "ms": 3.21,
     "hits": [_LOGGED_HIT], "dropped": [{"id": TABS.id, "reason": "is a rule"}],
 }  # fmt: skip
+
+_CANDIDATE = p.Candidate(
+    DARK.id, "Dark mode", "thread", "project", "user", 0.8, 0.8, True, "", "Because it shares `dark`.", "It is on.", {}
+)  # fmt: skip
 
 RESULTS: tuple[r.Result, ...] = (
     r.Cards((r.Card(DARK, 0.85, r.Scope.PROJECT),), "threads"),
@@ -80,5 +85,14 @@ RESULTS: tuple[r.Result, ...] = (
     r.Checkup((r.Check("home", r.Mark.GOOD, "fine"), r.Check("disk", r.Mark.BAD, "full", "free some space"))),
     r.Configured(({"name": "MEMORY_X", "value": "1", "source": "default", "reason": "Because."},), ("line 1: wrong",)),
     r.Summary("Wrote it.", {"file": "x", "lines": 3}, ("A note.",)),
+    p.Activity((p.Happening("change_1", NOW, "kept", "noted: Use tabs", (TABS.id,), change="change_1"),)),
+    p.Activity(()),
+    p.Trial("deploy", 0.5, "[recollect]", 3, (_CANDIDATE, replace(_CANDIDATE, told=False, left_out="it is muted")),
+            ({"id": TABS.id, "title": "Use tabs", "why": "it waits in the inbox"},), "words and vectors", ("A note.",)),
+    p.Trial("ok", 0.5, "", 0),
+    p.Figures((p.Day("2026-02-01", 4, 1, 2, 120, 1),), {"rule": 2}, {"user": 2},
+              {"prompt": {"times": 4, "p50": 20, "p95": 40}}, {"2026-02-01": {"classify": (1, 900)}},
+              (p.StoreSize("project", 4_096, NOW), p.StoreSize("user", 4_096, None))),
+    p.Figures((p.Day("2026-02-01"),), {}, {}),
     r.Tour((r.Step("Why.", "recollect pin x", DONE),)),
 )  # fmt: skip

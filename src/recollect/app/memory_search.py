@@ -81,7 +81,9 @@ def search(app: App, query: Query, only: Scope | None = None, *, timed: TimedQue
     # A prompt is not repeated in its answer: the note of the recall redacts it later, and the answer need not wait.
     question = query.text[:_CLEANED_CHARS] if query.unasked else redact_question(app, query.text)
     id, drops, left_out = app.mint.draw("recall"), selected.drops, selected.left_out
-    return Found(id, question, now, tuple(found), drops, how, answer.ms, left_out=left_out)
+    return Found(
+        id, question, now, tuple(found), drops, how, answer.ms, left_out=left_out, judged=selected.judged
+    )  # fmt: skip
 
 
 def redact_question(app: App, question: str) -> str:
@@ -178,7 +180,8 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
         if self.query.unasked:
             refused = [hit for hit in ranked if selection.why_refused(hit, self.query)]
             passing = [hit for hit in ranked if not selection.why_refused(hit, self.query)][:CANDIDATES]
-            return selection.select((*self._judge_relevance(self._with_pieces(passing)), *refused), self.query)
+            judged = tuple(self._judge_relevance(self._with_pieces(passing)))
+            return replace(selection.select((*judged, *refused), self.query), judged=judged)
         selected = selection.select(ranked, self.query)
         max_chars = chars_each(len(selected.hits))
         return replace(selected, hits=tuple(with_passages(hit, max_chars) for hit in self._with_pieces(selected.hits)))

@@ -16,7 +16,7 @@ from recollect.base.files import write_view
 from recollect.base.moment import Moment
 from recollect.model.ask import Use
 from recollect.model.codec import Json, decode, encode
-from recollect.model.session import Act, Heartbeat, SessionPart, StateRecord
+from recollect.model.session import Act, EventName, Heartbeat, SessionPart, StateRecord
 from recollect.recall.selection import Focus
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 T = TypeVar("T")
+_TIMES_KEPT = 200  # of each event
 Memo = dict[type, Any]  # what a job keeps in memory between two runs in one project, by its type
 
 
@@ -154,6 +155,14 @@ class SeenPrompt:
     at: int
 
 
+@dataclass(frozen=True, slots=True)
+class DayCounts:
+    prompts: int = 0
+    answered: int = 0  # prompts with which something was told
+    told: int = 0  # memories, at any event
+    chars: int = 0  # of what was told
+
+
 HEARTBEAT = State("heartbeat", Heartbeat, "How long nobody spoke, in beats.")
 FOCUS = State("focus", tuple[Focus, ...], "Topics that a person put in focus, in their words.", limit=50)
 SESSIONS = State("sessions", int, "How many sessions were used so far.")
@@ -166,7 +175,9 @@ EVENTS_READ = State("digested", int, "The last received event that was looked at
 THREAD_MARKS = State("threads", dict[str, ThreadMark], "Where the threads of each session stand.", limit=50)
 SESSION_ENDS = State("ends", dict[str, int], "When each session last ended (microseconds).", limit=100)
 QUESTIONS = State("questions", Questions, "What a language model is to be asked, and was.")
-SPENT = State("llm-spent", dict[str, dict[str, tuple[int, int]]], "Calls and tokens by day and use.", limit=8)
+SPENT = State("llm-spent", dict[str, dict[str, tuple[int, int]]], "Calls and tokens by day and use.", limit=31)
+DAYS = State("days", dict[str, DayCounts], "How many prompts there were and what was told, by day.", limit=31)
+HOOK_TIMES = State("hook-times", dict[str, list[int]], "What the latest answers took, in milliseconds, by event.")
 JOB_RECORDS = State("job:", JobRecord, "When jobs that count sessions last ran.")
 OUTDATED = State("flagged", dict[str, str], "Memories that a review found out of date, with their content hash.")
 ALLOWED_NOTES = State("vault-allowed", str, "A hash of the repository's always-load notes that a person allowed.")
@@ -178,6 +189,17 @@ def count_captured(app: App, reason: str) -> None:
         store = app.writer(app.scope)
         counts = CAPTURED.read(store)
         CAPTURED.write(store, counts | {reason: counts.get(reason, 0) + 1})
+
+
+def count_answer(app: App, event: str, told: int, chars: int, took_ms: float) -> None:
+    """For `figures`: an event was answered."""
+    store, day = app.writer(app.scope), app.clock.now().iso()[:10]
+    days, times, is_prompt = DAYS.read(store), HOOK_TIMES.read(store), event == EventName.PROMPT
+    before = days.pop(day, DayCounts())
+    answered = before.answered + (is_prompt and told > 0)
+    now = DayCounts(before.prompts + is_prompt, answered, before.told + told, before.chars + chars)
+    DAYS.write(store, {**days, day: now})
+    HOOK_TIMES.write(store, {**times, event: [*times.get(event, ()), round(took_ms)][-_TIMES_KEPT:]})
 
 
 def write_project_view(app: App, name: str, shown: Mapping[str, Json]) -> None:

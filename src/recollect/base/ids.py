@@ -11,8 +11,9 @@ import re
 
 from recollect.base.clock import Clock
 
-_SHAPE = re.compile(r"[a-z]{2,12}_\d{8}_\d{6}_[0-9a-f]{6}")
-_REFERENCE = re.compile(rf"\s*({_SHAPE.pattern})\s*(?:\+\s*(\d{{1,9}}))?\s*")
+ID_SHAPE = r"[a-z]{2,12}_\d{8}_\d{6}_[0-9a-f]{6}"
+_SHAPE = re.compile(ID_SHAPE)
+_REFERENCE = re.compile(rf"\s*({ID_SHAPE})\s*(?:\+\s*(\d{{1,9}}))?\s*")
 _RANDOM_BITS = 14
 
 

@@ -79,6 +79,9 @@ class Settings(NamedTuple):
         """Any setting as it is written; for texts and choices the only way."""
         return next(value.value for value in self.values if value.name == name)
 
+    def source(self, name: str) -> str:
+        return next(value.source for value in self.values if value.name == name)
+
     def with_value(self, name: str, value: str) -> Settings:
         changed = (one._replace(value=value) if one.name == name else one for one in self.values)
         return self._replace(values=tuple(changed))
@@ -98,7 +101,7 @@ def load(
     layers.add_file(project_conf, narrow_only=True)
     for key in sorted(environ):
         # Other programs have such names too: an unknown one is reported only if it is nearly ours.
-        if key.startswith(PREFIX) and environ[key] and (key in _BY_NAME or _nearest_name(key)):
+        if key.startswith(PREFIX) and environ[key] and (key in _BY_NAME or nearest_name(key)):
             layers.set(key, environ[key], ENVIRONMENT, narrow_only=hook)
     values = (Value(one.name, *layers.current[one.name], one.reason) for one in SETTINGS)
     return Settings(tuple(values), tuple(layers.problems))
@@ -142,7 +145,7 @@ class _Layers:
     def set(self, key: str, text: str, source: str, *, narrow_only: bool) -> None:
         setting = _BY_NAME.get(key)
         if setting is None:
-            near = _nearest_name(key)
+            near = nearest_name(key)
             self._report(source, f"unknown setting (did you mean {near}?)" if near else "unknown setting", key, text)
             return
         current = self.current[key][0]
@@ -240,7 +243,35 @@ def _parse_lines(text: str) -> Iterator[tuple[int, str, str, str]]:
             yield number, found[1], "", "a quotation mark that does not close, or text after it"
 
 
-def _nearest_name(key: str) -> str:
+_SET_LINE = r"""([\s\ufeff]*(?:export\s+)?\w+\s*=\s*)(?:(["']).*?\2|[^"'].*?|)(\s*(?:\s#.*)?)"""
+
+
+def change_text(text: str, name: str, value: str | None) -> str:
+    """A settings file in which `name` has this value, or stands no longer (None); no other byte is changed."""
+    parts = re.split(r"(\r\n|\n|\r)", text)  # lines, each followed by its end
+    lines = [number - 1 for number, key, _, _ in _parse_lines(text.removeprefix("\ufeff")) if key == name]
+    if value is None:
+        for line in reversed(lines):
+            del parts[2 * line : 2 * line + 2]
+        return "".join(parts)
+    quote = "" if not re.search(r"""^['"#]|\s#""", value) else "'" if '"' in value else '"'
+    if not lines:
+        end = parts[1] if len(parts) > 1 else "\n"
+        return f"{text}{end if parts[-1] else ''}{name}={quote}{value}{quote}{end}"
+    before, after = (
+        (found[1], found[3]) if (found := re.fullmatch(_SET_LINE, parts[2 * lines[-1]])) else (f"{name}=", "")
+    )
+    parts[2 * lines[-1]] = f"{before}{quote}{value}{quote}{after}"  # the last one is in force; its comment stays
+    return "".join(parts)
+
+
+def find_setting(name: str) -> Setting | None:
+    """By its name in any case, with or without the prefix."""
+    name = name.strip().upper().replace("-", "_")
+    return _BY_NAME.get(name) or _BY_NAME.get(PREFIX + name)
+
+
+def nearest_name(key: str) -> str:
     """The setting that was probably meant, or nothing."""
     import difflib  # only when somebody mistyped
 

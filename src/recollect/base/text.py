@@ -71,3 +71,8 @@ def first_line_title(body: str, max_chars: int = 60) -> str:
 def counted(count: int, one: str, many: str = "") -> str:
     """`1 memory`, `2,000 memories`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def estimate_tokens(chars: int) -> int:
+    """What a text of so many characters costs an agent, about: four characters per token."""
+    return -(-chars // 4)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass, replace
@@ -80,6 +81,7 @@ class Hooks:
     ) -> Answer:  # fmt: skip
         """`until_s`, by the monotonic clock: when the answer has to be there. `hold` asks for this many seconds more
         and returns until when they are granted, 0 where they are not. `transcript_bytes`: before the event."""
+        began_s = time.monotonic()
         if environ.get("BLOCK_HOOK_AGENTS", "0") not in ("", "0"):
             return Answer()
         host = host or agents.DEFAULT_HOST
@@ -98,12 +100,13 @@ class Hooks:
             with suppress(RecollectError), self._own(*place) as app:
                 reply = reply.slower[1](replace(request, app=app, until_s=held_s))
         stdout = agents.agent(host).render(event_name, reply.reply)
+        took_ms = (time.monotonic() - began_s) * 1_000
 
         def finish(confirmed: bool) -> None:
             if reply.injection is not None:
                 # Where this fails, a memory is at worst shown once more.
                 with suppress(RecollectError), self._open_app(*place) as app:
-                    reply.finish(replace(request, app=app), confirmed and bool(stdout))
+                    reply.finish(replace(request, app=app), confirmed and bool(stdout), took_ms)
 
         return Answer(stdout, finish, is_kept=not request.unwritten)
 

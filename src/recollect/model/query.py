@@ -65,6 +65,10 @@ class Hit:  # a unit that was found: a turn of a thread, or a body
     def text(self) -> str:
         return self.memory.body if self.turn is None else self.turn.content
 
+    @property
+    def unit_key(self) -> tuple[int, int]:
+        return self.store, self.unit
+
     def part(self, name: str) -> float:
         return next((value for part, value in self.components if part == name), 0.0)
 

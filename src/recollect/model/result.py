@@ -12,6 +12,7 @@ from recollect.model.codec import Json, encode
 from recollect.model.memory import Bridge, Memory, Message, Status
 from recollect.model.plan import Plan, change_json
 from recollect.model.query import Drop, Hit
+from recollect.model.report import Activity, Figures, Trial
 
 
 class Scope(StrEnum):  # which of the two stores: this project's, or the one for all projects
@@ -131,6 +132,7 @@ class Found:  # what a question found, what was left out and why, and how it was
     explained: bool = False  # asked to say why each was found, and what was left out
     numbers: bool = False  # asked to show every component of the scores, too
     left_out: tuple[tuple[Status, int], ...] = ()  # how many more would have been found with another status filter
+    judged: tuple[Hit, ...] = ()  # for a prompt: the best candidates, shown or not
 
     def as_json(self) -> dict[str, Json]:
         data: dict[str, Json] = {"recall": self.id, "query": self.query, "how": self.how, "ms": round(self.ms, 2)}
@@ -270,6 +272,8 @@ class Checkup:
 class Configured:
     settings: tuple[Mapping[str, str], ...]  # each with name, value, source and reason
     problems: tuple[str, ...]
+    before: str | None = None  # what the one setting was, where it was changed
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +342,7 @@ class Tour:
 
 Result = (
     Cards | Shown | Found | Recalled | Reasons | Done | History | Overview
-    | Suggested | Compacted | Verified | Checkup | Configured | Summary | Tour
+    | Suggested | Compacted | Verified | Checkup | Configured | Summary | Tour | Activity | Trial | Figures
 )  # fmt: skip
 
 

@@ -10,21 +10,25 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 from recollect import __version__
 from recollect.app import embedding
 from recollect.app.core import App, backups_of, set_aside_files
 from recollect.app.memory_search import load_focus
 from recollect.app.states import CAPTURED
-from recollect.base.errors import ModelBroken, ModelMissing, RecollectError
-from recollect.base.settings import environment
-from recollect.base.text import counted
+from recollect.base.errors import BadInput, ModelBroken, ModelMissing, NotFound, RecollectError
+from recollect.base.files import read_snapshot
+from recollect.base.files import replace as replace_file
+from recollect.base.settings import canonical, change_text, environment, expected, find_setting, load, nearest_name
+from recollect.base.text import clip, counted
 from recollect.lifecycle.strength import status_at
 from recollect.model.memory import Kind
 from recollect.model.query import REACHED
 from recollect.model.result import Check, Checkup, Configured, Mark, Overview, Scope
 from recollect.ops.memories import muted_memories
 from recollect.ops.steering import list_focus
+from recollect.ops.table import Arg
 from recollect.wire.place import expected_runtime, find_place, is_usable
 
 _REINSTALL = "pip install --force-reinstall recollect"
@@ -57,9 +61,43 @@ def status(app: App) -> Overview:
     )  # fmt: skip
 
 
-def config(app: App) -> Configured:
+def config(
+    app: App,
+    name: Annotated[str | None, Arg("Show this setting alone.", metavar="[NAME]")] = None,
+    value: Annotated[str | None, Arg("Set it, in your own agent.conf.", metavar="[VALUE]")] = None,
+    *,
+    unset: Annotated[bool, Arg("Take it out of your agent.conf: the default holds again.")] = False,
+) -> Configured:
+    if not name:
+        return _configured(app)
+    if (setting := find_setting(name)) is None:
+        near = nearest_name(name)
+        hint = f"Did you mean {near}?" if near else "`recollect config` lists them."
+        raise NotFound(f"There is no setting {clip(name, 80)!r}.", hint=hint)
+    if value is None and not unset:
+        return _configured(app, setting.name)
+    wanted = None if unset else canonical(setting, value or "")
+    if wanted is None and not unset:
+        raise BadInput(f"{setting.name} must be {expected(setting)}.", hint=setting.reason)
+    before = app.settings.text(setting.name)
+    if not app.dry_run:
+        app.home.prepare()
+        file = read_snapshot(app.home.conf)
+        replace_file(file, change_text(file.text, setting.name, wanted).encode())
+        app.settings = load(app.home.conf, app.project.conf if app.project else None, environment())
+        app.log.line("config", name=setting.name, value=app.settings.text(setting.name))
+    found = _configured(app, setting.name)
+    if not app.dry_run and wanted not in (None, app.settings.text(setting.name)):
+        found = replace(
+            found, problems=(f"Written, but not in force here: {app.settings.source(setting.name)} says otherwise.",)
+        )
+    return replace(found, before=before, dry_run=app.dry_run)
+
+
+def _configured(app: App, name: str = "") -> Configured:
     shown = [{"name": v.name, "value": v.value, "source": v.source, "reason": v.reason} for v in app.settings.values]
-    return Configured(tuple(shown), app.settings.problems)
+    problems = app.settings.problems if not name else ()
+    return Configured(tuple(one for one in shown if name in ("", one["name"])), problems)
 
 
 def doctor(app: App) -> Checkup:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from recollect.app import notices, session_ledger
 from recollect.app.core import App
+from recollect.app.states import count_answer
 from recollect.base.errors import RecollectError, StoreDamaged
 from recollect.base.moment import DAY_SECONDS, Moment
 from recollect.model.codec import Json
@@ -135,8 +136,9 @@ class HookReply:
         listed = self.listed if self.listed and self.listed.found else None
         return [found for found in (self.outcome.found, listed) if found is not None]
 
-    def finish(self, request: HookRequest, delivered: bool) -> None:
-        """Writes what depends on whether the reply was printed: the ledger, the record for `why`, the log."""
+    def finish(self, request: HookRequest, delivered: bool, took_ms: float) -> None:
+        """Writes what depends on whether the reply was printed: the ledger, the record for `why`, the log. `took_ms`:
+        to make the reply."""
         app, event, injection = request.app, request.event, self.injection
         if injection is None:
             return
@@ -152,18 +154,19 @@ class HookReply:
                 record_recall(app, replace(found, found=kept, drops=(*injection.left_out, *found.drops)), injected)
             if delivered and self.waiting:
                 notices.clear(app, self.waiting)
+            count_answer(app, event.name, shown if delivered else 0, chars, took_ms)
 
+        shown, chars = len(injection.shown), len(injection.text) if delivered else 0
         if delivered and self.record_shown is not None:
             self.record_shown(app)
-        if self.recalls or (delivered and self.waiting):
-            request.write(write)
-        found, shown = self.outcome.found, len(injection.shown)
+        request.write(write)
+        found = self.outcome.found
         drops = (*(found.drops if found else ()), *injection.left_out)
         reasons = Counter(drop.reason.partition(" (")[0] for drop in drops)
         searched = {"recall": found.id, "how": found.how, "ms": round(found.ms, 1)} if found else {}
         facts = {
             "agent": event.agent_id, "source": event.source, **(searched or {"not": self.outcome.why_not}),
-            "shown": shown if delivered else 0, "chars": len(injection.text) if delivered else 0,
+            "took": round(took_ms, 1), "shown": shown if delivered else 0, "chars": chars,
             "undelivered": shown if injection.text and not delivered else "",
             "dropped": ",".join(f"{reason}:{count}" for reason, count in sorted(reasons.items())),
         }  # fmt: skip

@@ -20,6 +20,7 @@ from recollect.agents import agent as agent_of
 from recollect.app import embedding
 from recollect.app.core import App
 from recollect.app.memory_search import rules_in_force
+from recollect.app.states import CURSORS
 from recollect.base import project as projects
 from recollect.base.clock import SystemClock
 from recollect.base.errors import BadInput, ModelError, NotFound
@@ -31,6 +32,7 @@ from recollect.base.text import clip, counted, one_line
 from recollect.capture.turns import is_used
 from recollect.jobs import transcripts
 from recollect.jobs.session_import import Importer, ImportReport, PastApp, Step
+from recollect.jobs.transcript_reader import is_undone
 from recollect.lifecycle.strength import status_at
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Rule, RuleType, Status
@@ -64,10 +66,13 @@ def import_past(
     agent: Annotated[str, Arg(f"Whose sessions: {_AGENTS}.", metavar="NAME")] = DEFAULT_HOST,
     all: Annotated[bool, Arg("Import the sessions of every project, each into its own memory.")] = False,
     since: Annotated[str | None, Arg("Only sessions still active after this date.", metavar="2026-01-31")] = None,
+    count: Annotated[bool, Arg("Only count them, in this project and in all; read none.")] = False,
 ) -> Summary:
     host = agent
     if host not in hosts(Ability.PAST):
         raise BadInput(f"No past sessions of {host!r} can be read.", hint=f"Name one of {_AGENTS}.")
+    if count:
+        return _count(app, host)
     if not all:
         app.require_project()
     chosen, left = choose(app, path, read_day("since", since), all=all, host=host)
@@ -97,9 +102,19 @@ def catch_up(app: App) -> Summary:
     return Summary(f"{read} events read." if read else "Nothing was waiting to be read.", {"read": read}, app.notes())
 
 
-def count_past(app: App) -> tuple[int, int]:
+def _count(app: App, host: str) -> Summary:
+    """`imported`: whether any of this project's were."""
+    everywhere, here = count_past(app, host)
+    store = app.reader(app.scope)
+    changes = {part.change for one in CURSORS.find_all(store).values() for part in one.parts if part.change}
+    imported = any(not is_undone(store, change) for change in changes)
+    said = f"{agent_of(host).TITLE} left {counted(everywhere, 'session')}, {here:,} of them of this project."
+    return Summary(said, {"sessions": everywhere, "here": here, "imported": imported, "dry_run": app.dry_run})
+
+
+def count_past(app: App, host: str = DEFAULT_HOST) -> tuple[int, int]:
     """How many past sessions there are, and how many of them are this project's."""
-    chosen, _ = choose(app, None, all=True)
+    chosen, _ = choose(app, None, all=True, host=host)
     counts = {key: sum(not one.agent for one in found) for key, (_, found) in chosen.items()}
     return sum(counts.values()), counts.get(app.project.key, 0) if app.project else 0
 
@@ -155,7 +170,8 @@ def _show_progress(app: App, total: int, what: str) -> Step:
 def _read(app: App, host: str, project: Project, found: list[Transcript], step: Step) -> Summary:
     is_ours = app.project is not None and project.key == app.project.key
     settings = app.settings if is_ours else load(app.home.conf, project.conf, environment())
-    with closing(PastApp(app, project, settings, f"Read past sessions of {agent_of(host).TITLE}")) as past:
+    many = counted(len({one.session for one in found}), "past session")
+    with closing(PastApp(app, project, settings, f"Read {many} of {agent_of(host).TITLE}")) as past:
         report = Importer(past, host, step).read(found)
         if not app.dry_run:
             past.log.line(

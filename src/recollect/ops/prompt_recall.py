@@ -5,7 +5,7 @@ first; the ledger, the record for `why` and the log come after it."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from recollect import agents
@@ -17,13 +17,13 @@ from recollect.app.states import RECENT_PROMPTS, SeenPrompt
 from recollect.base.errors import RecollectError, StoreDamaged
 from recollect.base.ids import fresh_key
 from recollect.model.memory import Lane, Note
-from recollect.model.query import REACHED, Query
+from recollect.model.query import REACHED, Hit, Query
 from recollect.model.session import Heartbeat, LedgerKey, Way, memory_of
 from recollect.model.small_talk import names_nothing
 from recollect.ops import hook_reply
 from recollect.ops.hook_reply import NOTHING_TO_SEARCH, HookReply, HookRequest, PromptSearch
 from recollect.render import inject
-from recollect.render.inject import plain
+from recollect.render.inject import Injection, plain
 from recollect.wire.pointer import checksum
 
 SUBAGENT_HITS = 3
@@ -68,13 +68,15 @@ def brief_subagent(request: HookRequest) -> HookReply:
     return hook_reply.inject(request, injection, key, searched, listed)
 
 
-def search_unasked(app: App, question: TimedQuestion, *, seen: Set[str], limit: int) -> PromptSearch:
-    """What is relevant to a prompt or a task, at most `limit`, nothing that was `seen`."""
+def search_unasked(
+    app: App, question: TimedQuestion, *, seen: Set[str], limit: int, floor: float | None = None
+) -> PromptSearch:
+    """What is relevant to a prompt or a task, at most `limit`, nothing that was `seen`. `floor`: by default as set."""
     if names_nothing(question.text):
         return NOTHING_TO_SEARCH
     if question.left_s <= 0:
         return PromptSearch(None, _TIME_OVER)
-    floor = app.settings.figure("MEMORY_RECALL_FLOOR")
+    floor = app.settings.figure("MEMORY_RECALL_FLOOR") if floor is None else floor
     query = Query(
         text=question.text, statuses=REACHED, limit=limit, turns=limit, once=True, unasked=True, floor=floor, seen=seen
     )
@@ -169,15 +171,19 @@ def _capture(request: HookRequest, *, is_repeated: bool = False, is_late: bool =
     return told[0] if request.write(write) and told else ""
 
 
+def word_hits(app: App, hits: Sequence[Hit], heart: Heartbeat, host: str) -> Injection:
+    return inject.prompt(
+        hits, heart=heart, nonce=fresh_key()[:8], reader=agents.agent(host).TITLE,
+        max_chars=app.settings.count("MEMORY_PROMPT_CHARS"), content=app.settings.switch("MEMORY_PROMPT_CONTENT"),
+    )  # fmt: skip
+
+
 def _reply(
     request: HookRequest, key: LedgerKey, heart: Heartbeat, searched: PromptSearch, captured: str | None
 ) -> HookReply:
     """`captured`: the notice of it; None where there was no time."""
     app, event = request.app, request.event
-    injection = inject.prompt(
-        searched.hits, heart=heart, nonce=fresh_key()[:8], reader=agents.agent(event.host).TITLE,
-        max_chars=app.settings.count("MEMORY_PROMPT_CHARS"), content=app.settings.switch("MEMORY_PROMPT_CONTENT"),
-    )  # fmt: skip
+    injection = word_hits(app, searched.hits, heart, event.host)
     # That nothing was found is not news; that the search failed is.
     trouble = f"Recollect could not search: {plain(searched.why_not, 120)}" if searched.failed else ""
     is_seen = notices.are_shown(app, event.host)

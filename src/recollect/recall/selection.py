@@ -94,6 +94,8 @@ class Selection:
     drops: tuple[Drop, ...]
     left_out: tuple[tuple[Status, int], ...] = ()
     """How many of each status would be among the hits, had the question not ruled out their status."""
+    judged: tuple[Hit, ...] = ()
+    """For a prompt: the best candidates, each with how likely it is relevant, shown or not."""
 
 
 def select(ranked: Iterable[Hit], query: Query) -> Selection:

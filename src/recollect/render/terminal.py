@@ -9,12 +9,14 @@ from typing import Any
 from recollect.base.moment import Moment
 from recollect.base.text import clip, counted, one_line
 from recollect.model import plan as plans
+from recollect.model import report as reports
 from recollect.model import result as results
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Note, Rule, Status
 from recollect.model.result import Counts, Mark, Scope
 from recollect.render.blocks import SHORT_ID, Block, Line, Table, Tone, found_blocks, reason_blocks
 from recollect.render.recall_text import ago, recall_text, time_span
+from recollect.render.report_blocks import activity_blocks, figure_blocks, trial_blocks
 
 _WHOLE_ID = re.compile(r"\b[a-z]{2,12}_\d{8}_\d{6}_([0-9a-f]{6})\b")
 _TITLE_CHARS = 60
@@ -259,6 +261,9 @@ def _checkup_blocks(checkup: results.Checkup, _now: Moment) -> Iterator[Block]:
 
 
 def _setting_blocks(configured: results.Configured, _now: Moment) -> Iterator[Block]:
+    if configured.before is not None:
+        said = "Dry run: nothing was written." if configured.dry_run else f"It was {configured.before} before."
+        yield Line(said, Tone.WARN if configured.dry_run else Tone.GOOD)
     for one in configured.settings:
         tone = Tone.PLAIN if one["source"] == "default" else Tone.TITLE
         yield Line(f"{one['name']}={one['value']}  ({one['source']})", tone)
@@ -293,5 +298,6 @@ _BLOCKS: Mapping[type, Callable[[Any, Moment], Iterator[Block]]] = {
     results.Reasons: reason_blocks, results.Done: _change_blocks, results.History: _history_blocks,
     results.Suggested: _suggestion_blocks, results.Compacted: _compaction_blocks, results.Overview: _overview_blocks,
     results.Verified: _verification_blocks, results.Checkup: _checkup_blocks, results.Configured: _setting_blocks,
-    results.Summary: _summary_blocks, results.Tour: _tour_blocks,
+    results.Summary: _summary_blocks, results.Tour: _tour_blocks, reports.Activity: activity_blocks,
+    reports.Trial: trial_blocks, reports.Figures: figure_blocks,
 }  # fmt: skip

@@ -219,16 +219,19 @@ class Journal(Search):
             self._db.execute("DELETE FROM journal WHERE seq = ?", (old,))
 
     def log(self, *, limit: int, memory: str = "", change: str = "") -> list[Entry]:
-        given = {"j.seq IN (SELECT seq FROM journal_memory WHERE id = ?)": memory, "j.change = ?": change}
+        given = {"seq IN (SELECT seq FROM journal_memory WHERE id = ?)": memory, "change = ?": change}
         asked = {condition: value for condition, value in given.items() if value}
+        # From the newest on, and no further than the limit: a journal has a row for every turn of every session.
+        newest = f"SELECT DISTINCT change FROM journal WHERE {' AND '.join(asked) or '1'} ORDER BY seq DESC LIMIT ?"  # noqa: S608
+        among = " AND ".join([f"change IN ({newest})", *asked])
         sql = f"""
-            SELECT j.change, min(j.at), j.op, j.actor, j.summary, j.undoes, sum(j.plan IS NULL) FROM journal j
-            WHERE {" AND ".join(asked) or "1"} GROUP BY j.change ORDER BY max(j.seq) DESC LIMIT ?"""  # noqa: S608
+            SELECT change, min(at), op, actor, summary, undoes, sum(plan IS NULL) FROM journal
+            WHERE {among} GROUP BY change ORDER BY max(seq) DESC"""  # noqa: S608
         touched = """SELECT DISTINCT id FROM journal_memory
                      WHERE seq IN (SELECT seq FROM journal WHERE change = ?) LIMIT 100"""
         undoing = "SELECT change FROM journal WHERE undoes = ? ORDER BY seq DESC LIMIT 1"
         found = []
-        for id, at, op, actor, summary, undoes, purged in self._every(sql, *asked.values(), limit):
+        for id, at, op, actor, summary, undoes, purged in self._every(sql, *asked.values(), limit, *asked.values()):
             ids = tuple(one for (one,) in self._every(touched, id))
             # An undo can be undone, too: of such a chain every second one is in effect.
             chain = [id]

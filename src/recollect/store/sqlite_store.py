@@ -6,6 +6,7 @@ index is compared with its text, and passages, term counts and the journal's ind
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
@@ -16,6 +17,7 @@ from typing import Any
 import apsw
 
 from recollect.base.errors import BadInput, NotFound, StoreDamaged
+from recollect.base.moment import Moment
 from recollect.model.memory import Bridge, Memory, Message
 from recollect.model.passage import Span, spans
 from recollect.model.plan import Alias, Change, Link
@@ -56,6 +58,19 @@ class SqliteStore(Journal):
         messages, bridges, passages, vectors, changes = self._first(wanted)
         bytes = self._value("PRAGMA page_count") * self._value("PRAGMA page_size")
         return Counts(tuple(kinds), dict(models), messages, bridges, passages, vectors, changes, bytes)
+
+    def tally(self, since: Moment) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+        """Days by the ids, which hold the time and are indexed: a table of long texts is slow to go through."""
+        kinds, lanes = (
+            dict(self._every(f"SELECT {column}, count(*) FROM memory GROUP BY {column}"))  # noqa: S608
+            for column in ("kind", "lane")
+        )
+        days: Counter[str] = Counter()
+        sql = "SELECT substr(id, -22, 8), count(*) FROM memory WHERE id > ? AND id < ? GROUP BY 1"
+        for kind in kinds:
+            for day, count in self._every(sql, f"{kind}_{since.stamp()}", f"{kind}_a"):
+                days[f"{day[:4]}-{day[4:6]}-{day[6:]}"] += count
+        return kinds, lanes, days
 
     def backup(self, target: Path) -> None:
         with translated_errors(self.path):

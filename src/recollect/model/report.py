@@ -1,0 +1,93 @@
+"""Reports that operations return beside the results in result.py: what memory did lately, what a prompt would be told,
+and figures by day. Their JSON is their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from recollect.base.moment import Moment
+from recollect.model.codec import Json, encode
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:  # something that memory did, in one sentence
+    id: str  # of the change, or of the recall
+    at: Moment
+    kind: str  # told, kept, waits or changed
+    text: str
+    memories: tuple[str, ...] = ()
+    session: str = ""
+    change: str = ""  # what `undo` takes back; empty where it cannot, or did
+    tokens: int = 0  # that it added to what an agent reads
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    items: tuple[Happening, ...]  # newest first
+
+    def as_json(self) -> Json:
+        return [encode(item) for item in self.items]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:  # a memory that was judged for a prompt
+    id: str
+    title: str
+    kind: str
+    scope: str
+    source: str
+    certainty: float  # that it bears on the prompt
+    max_floor: float  # it is told while the floor is no higher; below 0: whatever the floor, it is not
+    told: bool
+    left_out: str  # why it is not told, in words
+    why: str  # it was found, in a sentence
+    passage: str
+    components: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:  # what an agent would be told now with a prompt
+    prompt: str
+    floor: float
+    text: str  # as the agent would read it; empty: it would be told nothing
+    tokens: int
+    candidates: tuple[Candidate, ...] = ()  # the most certain first
+    left_out: tuple[Mapping[str, str], ...] = ()  # never judged: id, title and why
+    how: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    day: str
+    prompts: int = 0
+    answered: int = 0  # prompts with which something was told
+    told: int = 0  # memories, at any event
+    tokens: int = 0  # added by that
+    kept: int = 0  # new memories
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSize:
+    scope: str
+    bytes: int
+    backup_at: Moment | None  # the last backup
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    days: tuple[Day, ...]  # oldest first, none left out
+    kinds: Mapping[str, int]
+    sources: Mapping[str, int]
+    hook_ms: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by event: how many, p50 and p95
+    spent: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)  # calls and tokens by day and use
+    stores: tuple[StoreSize, ...] = ()
+
+    def total(self, name: str) -> int:
+        return sum(getattr(day, name) for day in self.days)
+
+    @property
+    def answered(self) -> float:
+        """The share of prompts with which something was told."""
+        return self.total("answered") / max(1, self.total("prompts"))
