@@ -11,6 +11,7 @@ from recollect.base.errors import NotFound
 from recollect.base.moment import Moment
 from recollect.model.memory import RuleType
 from recollect.ops import notes, recall, rules, session_start
+from recollect.ops.steering import Verdict, rate
 from recollect.render import inject
 from tests.hooks.talk import Another, Talk, log_of
 from tests.ops.ask import kept, made, pinned
@@ -177,6 +178,8 @@ def test_the_users_notes_are_told_whole_and_first_and_again_after_compaction(app
     assert lines[2].startswith("- [user] Style (note_")
     assert "The end." in lines[2]
     assert "zebra" not in context
+    rate(app, "style", Verdict.NEVER)
+    assert "The end." not in talk.start("clear").context
 
 
 def test_a_repositorys_notes_wait_until_they_are_allowed(app: App, talk: Talk, shared: Path):

@@ -149,10 +149,10 @@ def test_filters_hold_for_finding_and_searching(house: Store, query: Query, titl
 
 
 def test_memories_are_found_by_judgement_drift_and_a_text_like_theirs(house: Store):
-    rated, shown = thread("rated", ratings=(Rating(True, NOW),), days_old=1), rule("shown", outcomes="+-")
+    rated, shown = thread("rated", ratings=(Rating(False, NOW),), days_old=1), rule("shown", outcomes="+" + 10 * "-")
     drifted = thread("much", drift=("a", "b", "c", "d"))
     do(house, *map(Create, (rated, shown, drifted, thread("little", drift=("a", "b", "c")))))
-    assert house.find(Query(judged=True)) == [shown, rated]
+    assert house.find(Query(marks_against=10)) == [shown, rated]
     assert house.find(Query(drifts_over=3)) == [drifted]
     for text in (AUTH.id.replace("2026", "2025"), AUTH.id[-6:], AUTH.title[1:-1].upper()):
         assert house.find(Query(like=text))[0] == AUTH

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
@@ -62,6 +62,7 @@ class App:
         self.turn_vectors: dict[str, list[bytes]] | None = None
         self._open: dict[tuple[Path | None, bool], SqliteStore] = {}
         self._found: Counter[str] = Counter()
+        self._change = ""  # the id of what is committed as one change
         self._redactor: Redactor | None = None
         self._embedder: Embedder | None = None
 
@@ -254,6 +255,15 @@ class App:
             self.log.line(op, change=act.change, scope=scope, memories=",".join(plan.touched()[:5]))
             return Done(summary, plan, scope, act.change if wrote else None, False, self.notes())
 
+    @contextmanager
+    def as_one_change(self) -> Iterator[None]:
+        """What is committed within is one change to `log` and `undo`, even in two stores."""
+        self._change = self.mint.draw("change")
+        try:
+            yield
+        finally:
+            self._change = ""
+
     def undo(self, scope: Scope, entry: Entry) -> Done:
         """Takes a change back: what it did to memory, and to the files of notes."""
         summary = f"Undid {entry.op}: {entry.summary}"
@@ -286,9 +296,10 @@ class App:
     def change_header(
         self, op: str, summary: str, *, undoes: str | None = None, change: str = "", actor: str = ""
     ) -> ChangeHeader:
+        from recollect.app.lookup import UNASKED_OPS
         from recollect.store import ChangeHeader
 
-        change = change or self.mint.draw("change")
+        change = change or ("" if op in UNASKED_OPS else self._change) or self.mint.draw("change")
         return ChangeHeader(change, op, str(actor or self.actor), one_line(summary)[:300], self.clock.now(), undoes)
 
     def notes(self) -> tuple[str, ...]:

@@ -72,10 +72,15 @@ def anchors_for(app: App, files: Iterable[str]) -> tuple[Anchor, ...]:
 
 def changed_files(app: App, memory: Memory) -> tuple[str, ...]:
     """The files that are no longer as the memory knew them, by their paths in the project."""
+    return tuple(path for path, is_changed in files_of(app, memory).items() if is_changed)
+
+
+def files_of(app: App, memory: Memory) -> dict[str, bool]:
+    """The files that a memory of the project is about, and whether each has changed since."""
     if app.project is None:
-        return ()
+        return {}
     known = [one for one in memory.anchors if one.hash and one.path != _COMMIT][:MOST_FILES]
-    return tuple(one.path for one in known if _hash_now(str(app.project.root / one.path)) != one.hash)
+    return {one.path: _hash_now(str(app.project.root / one.path)) != one.hash for one in known}
 
 
 def _hash_now(path: str) -> str:

@@ -189,3 +189,9 @@ def content_hash(memory: Memory) -> str:
     """What was data, apart from how often it was used."""
     data = {name: value for name, value in encode(memory).items() if name not in USAGE}
     return hashlib.blake2b(canonical(data).encode(), digest_size=16).hexdigest()
+
+
+def version_of(memory: Memory) -> str:
+    """What a person reads and edits of it; the rest may change while somebody is editing."""
+    words = canonical([memory.title, memory.body, list(memory.topics)])
+    return hashlib.blake2b(words.encode(errors="replace"), digest_size=8).hexdigest()

@@ -56,6 +56,12 @@ class Rating:
     useful: bool
     timestamp: Moment
     reason: str | None = None
+    never: bool = False  # a person wants not to see it again, unless asked for
+
+    def as_json(self) -> dict[str, object]:
+        """Without `never` where it is not so: journals from before it are compared with this."""
+        data = {"useful": self.useful, "timestamp": self.timestamp.iso(), "reason": self.reason}
+        return data | ({"never": True} if self.never else {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from recollect.base.moment import Moment
-from recollect.model.memory import Kind, Memory, Message, Status
+from recollect.model.memory import Kind, Lane, Memory, Message, Status
 from recollect.model.session import ledger_mark, turn_mark
 
 # What questions and prompts reach, threads that age alone has archived included: age never hides.
@@ -16,11 +16,21 @@ REACHED = (Status.ACTIVE, Status.SUSPENDED)
 ALWAYS_LOADED, ABOUT_CALL = "what is always loaded", "rules that bear on the call"
 
 
+class Aged(NamedTuple):  # those that age has brought to one of these statuses, by the figures of ageing
+    statuses: tuple[Status, ...]
+    now: Moment
+    half_life_days: float = 1.0
+    suspend_below: float = 1.0  # above 0
+    archive_after_days: float = 0.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:  # a question and its filters; an empty filter lets everything through
     text: str = ""
     kinds: tuple[Kind, ...] = ()
-    statuses: tuple[Status, ...] = ()
+    statuses: tuple[Status, ...] = ()  # as stored
+    aged: Aged | None = None
+    lane: Lane | None = None
     topic: str = ""
     tag: str = ""
     group: str = ""
@@ -28,7 +38,7 @@ class Query:  # a question and its filters; an empty filter lets everything thro
     until: Moment | None = None
     body: str = ""  # exactly these words, in any case
     like: str = ""  # those whose id or title contains this or looks like it come first
-    judged: bool = False  # rated, or shown with a known outcome
+    marks_against: int = 0  # at least: ten for each rating that it was of no use, one for each time it went badly
     drifts_over: int = 0  # threads that moved through more topics than this
     limit: int = 20
     once: bool = False  # the same words only once, even if two sessions said them

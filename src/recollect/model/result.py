@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from recollect.base.moment import Moment
-from recollect.model.codec import Json, encode
+from recollect.model.codec import Json, encode, version_of
 from recollect.model.memory import Bridge, Memory, Message, Status
 from recollect.model.plan import Plan, change_json
 from recollect.model.query import Drop, Hit
@@ -18,6 +18,15 @@ from recollect.model.report import Activity, Figures, Trial
 class Scope(StrEnum):  # which of the two stores: this project's, or the one for all projects
     PROJECT = "project"
     USER = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:  # one thing that a change did to a memory
+    memory: str
+    what: str  # `title`, `text`, `status`, or all of it: `created`, `2 messages added`
+    before: str = ""
+    after: str = ""
+    lines: tuple[str, ...] = ()  # of a long text: lines that begin with a space, `-` or `+`
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +40,7 @@ class Entry:  # one change in the journal
     undoes: str | None = None
     undone_by: str | None = None
     purged: bool = False
+    differences: tuple[Difference, ...] = ()  # only where they were asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +68,15 @@ class Counts:
         return {"memories": {**kinds}, **_fields(self, "messages bridges passages vectors changes bytes")}
 
 
+class Condition(StrEnum):  # how a memory stands now, in a person's words
+    ACTIVE = "active"
+    WAITING = "waiting"  # for a person's decision
+    ASLEEP = "asleep"  # not used for long; age alone did it
+    ARCHIVED = "archived"  # on purpose
+    REPLACED = "replaced"
+    MUTED = "muted"  # shown only when asked for
+
+
 @dataclass(frozen=True, slots=True)
 class Card:  # a memory and its current state
     memory: Memory
@@ -65,9 +84,15 @@ class Card:  # a memory and its current state
     scope: Scope
     importance: int = 100  # shown to people, 0 to 100: how strong it still is, times how useful it has proved
     replaces: tuple[str, ...] = ()  # of a rule that waits: the rules in force that it may replace
+    condition: Condition = Condition.ACTIVE
+
+    @property
+    def version(self) -> str:
+        """Of what it says: `edit --expect` refuses to change another one."""
+        return version_of(self.memory)
 
     def as_json(self) -> dict[str, Json]:
-        data = {**encode(self.memory), "strength": round(self.strength, 4), **_fields(self, "scope")}
+        data = {**encode(self.memory), "strength": round(self.strength, 4), **_fields(self, "scope condition version")}
         return _with(data, replaces=list(self.replaces))
 
 
@@ -75,6 +100,8 @@ class Card:  # a memory and its current state
 class Cards:
     cards: tuple[Card, ...]
     what: str  # what was listed, for the sentence when there is nothing: `threads`
+    total: int = 0  # how many there are, on all pages
+    offset: int | None = None  # of this page; None: a list without pages
 
     def as_json(self) -> Json:
         return [card.as_json() for card in self.cards]
@@ -88,6 +115,8 @@ class Shown:
     bridges: tuple[tuple[Bridge, str], ...]  # each with the title at its other end
     merged: tuple[str, ...]
     content: bool = False  # only what it says was asked for
+    files: tuple[tuple[str, bool], ...] = ()  # those that it is about, and whether each has changed since
+    file: str = ""  # of a note: where it is
 
     @property
     def later(self) -> tuple[Message, ...]:
@@ -102,7 +131,9 @@ class Shown:
         if self.content:
             return {"id": self.card.memory.id, "content": self.said}
         joined: list[Json] = [{**encode(bridge), "other_title": title} for bridge, title in self.bridges]
-        return self.card.as_json() | _fields(self, "asked messages merged") | {"bridges": joined}
+        data = self.card.as_json() | _fields(self, "asked messages merged") | {"bridges": joined}
+        files: list[Json] = [{"path": path, "changed": is_changed} for path, is_changed in self.files]
+        return _with(data, files=files, file=self.file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +148,9 @@ class Recollection:  # one hit of a recall and its current state
         data = _fields(hit.memory, "id kind title") | _fields(self, "scope") | _fields(hit.memory, "lane status")
         data |= {"weight": round(self.strength, 4), "_reactivated": self.reactivated, "score": hit.score}
         data |= {"components": dict(hit.components), "turn": hit.turn.id if hit.turn else "", "passages": [*hit.shown]}
-        return _with(data, stale=list(hit.stale))
+        data |= _fields(hit.memory, "topics last_active_at")
+        more = {name: encode(getattr(hit.memory, name, None)) for name in ("rule_type", "path")}
+        return _with(data, stale=list(hit.stale), **more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +194,14 @@ class Reasons:  # why things were shown: recalls, newest first, as they were log
     now: Mapping[str, float] = field(default_factory=dict)  # how useful that memory has proved, by component
     quiet: bool = False  # it is muted: shown only when asked for
     numbers: bool = False  # asked to show every component of the scores, too
+    unwanted: bool = False  # muted by a person's word
 
     def as_json(self) -> dict[str, Json]:
-        return _fields(self, "memory now quiet recalls")
+        return _fields(self, "memory now quiet unwanted recalls")
 
 
 @dataclass(frozen=True, slots=True)
-class Done:  # a write, done or (dry run) only shown
+class Done:  # a write, done or (dry run) only shown; several of them, if they are one change
     summary: str
     plan: Plan
     scope: Scope
@@ -186,7 +220,11 @@ class History:
     entries: tuple[tuple[Scope, Entry], ...]
 
     def as_json(self) -> Json:
-        return [{**encode(entry), "scope": str(scope)} for scope, entry in self.entries]
+        listed: list[Json] = []
+        for scope, entry in self.entries:
+            data = {**encode(entry), "scope": str(scope)}
+            listed.append(_with(data, differences=data.pop("differences")))
+        return listed
 
 
 @dataclass(frozen=True, slots=True)

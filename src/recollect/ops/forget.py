@@ -60,19 +60,48 @@ def forget(
         return Summary(summary, {"lines": [*lines], "dry_run": False}, (*lines, *app.notes()))
     if not names:
         return _show_candidates(app)
-    if delete:
-        return memories.delete(app, names)
-    scope, memory = app.find(names[0])
-    if len(names) > 1 or memory.kind is Kind.THREAD:
-        return memories.archive(app, names)
-    way_back = f"`recollect {'note restore' if memory.kind is Kind.NOTE else 'restore'} {memory.id}` brings it back."
-    if memory.status is Status.ARCHIVED:
-        raise BadInput(f"{memory.id} is already archived.", hint=way_back)
-    if memory.pinned:
+    scope, memory = app.find(names[0]) if len(names) == 1 else (app.scope, None)
+    if memory is None or delete or memory.kind is Kind.THREAD:
+        return _put_away(app, names, delete=delete)
+    _refuse_archiving(app, scope, memory)
+    done = _archive(app, scope, memory)
+    return replace(done, notes=(_way_back(memory), *done.notes))
+
+
+def _put_away(app: App, names: tuple[str, ...], *, delete: bool) -> Done:
+    """One change, in both stores and with the files of notes. What cannot be put away is named; the rest is done."""
+    groups: dict[tuple[Scope, bool], list[str]] = {}
+    problems: list[RecollectError] = []
+    done: list[Done] = []
+    for name in names:
+        try:
+            scope, memory = app.find(name)
+            (memories.refuse_note_file if delete else _refuse_archiving)(app, scope, memory)
+            groups.setdefault((scope, note_files.file_of(app, scope, memory) is not None), []).append(memory.id)
+        except (BadInput, NotFound) as problem:
+            problems.append(problem)
+    with app.as_one_change():
+        for (_, is_file), ids in groups.items():
+            try:
+                put_away = memories.delete if delete else notes.forget_files if is_file else memories.archive
+                done.append(put_away(app, tuple(ids)))
+            except (BadInput, NotFound, Conflict) as problem:
+                problems.append(problem)
+    if not done:
+        raise problems[0]
+    return memories.as_one(done, problems)
+
+
+def _refuse_archiving(_app: App, _scope: Scope, memory: Memory) -> None:
+    if memory.kind is not Kind.THREAD and memory.status is Status.ARCHIVED:
+        raise BadInput(f"{memory.id} is already archived.", hint=_way_back(memory))
+    if memory.kind is not Kind.THREAD and memory.pinned:
         hint = f"`recollect forget {memory.id} --delete` deletes it all the same; `undo` brings it back."
         raise BadInput(f"{memory.id} is pinned, so it is never archived.", hint=hint)
-    done = _archive(app, scope, memory)
-    return replace(done, notes=(way_back, *done.notes))
+
+
+def _way_back(memory: Memory) -> str:
+    return f"`recollect {'note restore' if memory.kind is Kind.NOTE else 'restore'} {memory.id}` brings it back."
 
 
 def appreciate(
@@ -163,7 +192,7 @@ def _find_lowest(app: App, scope: Scope, since: Moment | None) -> tuple[Candidat
 
 def _archive(app: App, scope: Scope, memory: Memory) -> Done:
     if note_files.file_of(app, scope, memory) is not None:
-        return notes.move_all(app, (memory.id,), "forget")
+        return notes.forget_files(app, (memory.id,))
     return memories.change_one(app, scope, memory, "forget", edits.archive, f"Forgot {memory.id}.")
 
 

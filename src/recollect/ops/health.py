@@ -24,9 +24,9 @@ from recollect.base.settings import canonical, change_text, environment, expecte
 from recollect.base.text import clip, counted
 from recollect.lifecycle.strength import status_at
 from recollect.model.memory import Kind
-from recollect.model.query import REACHED
+from recollect.model.query import REACHED, Query
 from recollect.model.result import Check, Checkup, Configured, Mark, Overview, Scope
-from recollect.ops.memories import muted_memories
+from recollect.ops.library import list_memories
 from recollect.ops.steering import list_focus
 from recollect.ops.table import Arg
 from recollect.wire.place import expected_runtime, find_place, is_usable
@@ -55,7 +55,7 @@ def status(app: App) -> Overview:
         root=str(project.root) if project else None, stores=tuple(stores),
         backups=sum(len(backups_of(store.path)) for _, store in app.scopes()),
         set_aside=tuple(str(file) for file in set_aside_files(app)), settings_problems=len(app.settings.problems),
-        captured=CAPTURED.read(app.reader(app.scope)), quiet=len(muted_memories(app)),
+        captured=CAPTURED.read(app.reader(app.scope)), quiet=list_memories(app, Query(), 1, "", muted=True).total,
         mirrors=install.copies_status(app), focus=tuple(list_focus(load_focus(app))),
         llm=language_model.summarize_spending(app), embedding=embedding.read_vector_status(app),
     )  # fmt: skip

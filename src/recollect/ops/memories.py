@@ -1,26 +1,29 @@
-"""Memories of any kind: list, show, pin, edit, archive, restore, delete, link, merge and split them; the journal of
+"""Memories of any kind: show, pin, edit, archive, restore, delete, link, merge and split them; the journal of
 those changes (`log`), and `undo`."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from recollect.app import note_files
 from recollect.app.core import App
 from recollect.app.lookup import UNASKED_OPS
-from recollect.base.errors import BadInput, NotFound, UnknownId
-from recollect.base.text import storable
+from recollect.app.plan_gate import files_of
+from recollect.base.errors import BadInput, Conflict, NotFound, RecollectError, UnknownId
+from recollect.base.text import clip, first_line_title, one_line, storable
 from recollect.lifecycle import edits
-from recollect.lifecycle.strength import apply_age, strength
+from recollect.lifecycle.differences import differences
+from recollect.model.codec import version_of
 from recollect.model.memory import Bridge, BridgeType, Kind, Lane, Memory, Status, Thread
 from recollect.model.plan import Alias, Link, Plan, Unlink
-from recollect.model.query import Drop, Query
-from recollect.model.result import Card, Cards, Done, Entry, History, Scope, Shown
+from recollect.model.query import Drop
+from recollect.model.result import Cards, Done, Entry, History, Scope, Shown
+from recollect.ops.library import Limit, Muted, card, list_kind, parse_limit
 from recollect.ops.table import Arg
-from recollect.recall.selection import is_muted, relevance
+from recollect.recall.selection import is_muted
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -29,14 +32,11 @@ Name = Annotated[str, Arg("The memory: an id, a title, a note's file, or a numbe
 Names = Annotated[tuple[str, ...], Arg("The memories: ids, titles, or numbers of a list.", metavar="NAME", many=True)]
 Topics = Annotated[tuple[str, ...], Arg("Topics, separated by commas.", metavar="A,B")]
 User = Annotated[bool, Arg("Keep it for every project, not only this one.")]
-Muted = Annotated[bool, Arg("Only muted ones, which never helped and are not shown unasked; `restore` unmutes one.")]
-Limit = Annotated[int, Arg("Maximum number of results.", metavar="N")]
+Expect = Annotated[
+    str | None, Arg("Only if it still says what you saw: its version, which `show --json` has.", metavar="VERSION")
+]
 From = Annotated[str, Arg("Where the link starts.", metavar="FROM")]
 To = Annotated[str, Arg("Where it ends.", metavar="TO")]
-_CAN_AGE_TO = {
-    Status.SUSPENDED: (Status.ACTIVE, Status.SUSPENDED),
-    Status.ARCHIVED: (Status.ACTIVE, Status.SUSPENDED, Status.ARCHIVED),
-}  # the stored statuses that age may have turned into this one since
 
 
 def threads(
@@ -50,50 +50,18 @@ def threads(
     return list_kind(app, Kind.THREAD, status, limit, muted=muted, topic=topic)
 
 
-def list_kind(
-    app: App, kind: Kind, status: Status | None, limit: int, *, muted: bool = False, **filters: str | None
-) -> Cards:
-    """The last active first. `filters` are those of a Query."""
-    limit, what = parse_limit(limit), f"{kind}s"
-    if muted:
-        shown = muted_memories(app, kind)[:limit]
-        return Cards(tuple(shown), what if shown else f"muted {what}")
-    given: dict[str, Any] = {name: storable(value) for name, value in filters.items() if value}
-    query = Query(kinds=(kind,), statuses=_CAN_AGE_TO.get(status, (status,)) if status else (), **given)
-    cards: list[Card] = []
-    for scope, store in app.scopes():
-        most = limit
-        while True:  # read on until enough have the status that age gives, which may not be stored yet
-            found = store.find(replace(query, limit=most))
-            fitting = [one for memory in found if status in (None, (one := card(app, scope, memory)).memory.status)]
-            if len(fitting) >= limit or len(found) < most:
-                break
-            most *= 4
-        cards += fitting
-    cards.sort(key=lambda card: card.memory.last_active_at, reverse=True)
-    return Cards(tuple(cards[:limit]), what)
-
-
-def muted_memories(app: App, kind: Kind | None = None) -> list[Card]:
-    """All muted memories, whatever their status."""
-    judged = Query(judged=True, limit=100_000)
-    found = [(scope, memory) for scope, store in app.scopes() for memory in store.find(judged)]
-    return [card(app, scope, memory) for scope, memory in found if kind in (None, memory.kind) and is_muted(memory)]
-
-
 def show(app: App, id: Name, *, content: Annotated[bool, Arg("Print only its content.")] = False) -> Shown:
     scope, memory = app.find(id)
     store = app.reader(scope)
     _, messages, bridges, merged = load_whole(store, memory)
     ends = [store.get(one.target if one.source == memory.id else one.source, follow=False) for one in bridges]
     titled = tuple((bridge, end.title if end else "?") for bridge, end in zip(bridges, ends, strict=True))
-    return Shown(card(app, scope, memory), id if id in merged else memory.id, messages, titled, merged, content)
-
-
-def card(app: App, scope: Scope, memory: Memory) -> Card:
-    now, rules = app.clock.now(), app.age_rules
-    strong, useful = strength(memory, now=now, rules=rules), relevance(memory.ratings, memory.outcomes)
-    return Card(apply_age(memory, now=now, rules=rules), strong, scope, round(100 * min(1.0, strong) * useful))
+    files = tuple(files_of(app, memory).items()) if scope is Scope.PROJECT and not content else ()
+    path = note_files.file_of(app, scope, memory)
+    return Shown(
+        card(app, scope, memory), id if id in merged else memory.id, messages, titled, merged, content, files,
+        str(path or ""),
+    )  # fmt: skip
 
 
 def pin(
@@ -131,19 +99,37 @@ def edit(
     title: Annotated[str | None, Arg("The new title.")] = None,
     body: Annotated[str | None, Arg("The new body; - reads standard input.", metavar="TEXT", stdin=True)] = None,
     topics: Annotated[str | None, Arg("The new topics, separated by commas.", metavar="A,B")] = None,
+    expect: Expect = None,
 ) -> Done:
+    """A title that was made from the text follows it."""
     scope, memory = app.find(id)
     refuse_note_file(app, scope, memory)
-    new_title = memory.title if title is None else app.redact_title(title)
-    new_body = memory.body if body is None else app.redact_text("body", body)
-    new_topics = memory.topics if topics is None else app.redact_topics(tuple(topics.split(",")))
-    if not new_title:
+    new_title = None if title is None else app.redact_title(title)
+    new_body = None if body is None else app.redact_text("body", body)
+    new_topics = None if topics is None else app.redact_topics(tuple(topics.split(",")))
+    if new_title == "":
         raise BadInput("The title is empty.", hint="Give it a few words.")
 
-    def plan_of(standing: Memory) -> Plan:
-        return edits.revise(standing, title=new_title, body=new_body, topics=new_topics, now=app.clock.now())
+    def plan_of(now: Memory) -> Plan:
+        text = now.body if new_body is None else new_body
+        heading = first_line_title(text) if now.title == first_line_title(now.body) else now.title
+        plan = edits.revise(
+            now, title=heading if new_title is None else new_title, body=text,
+            topics=now.topics if new_topics is None else new_topics, now=app.clock.now(),
+        )  # fmt: skip
+        if plan:
+            refuse_unexpected(now, expect)
+        return plan
 
     return change_one(app, scope, memory, "edit", plan_of, f"Changed {memory.id}.")
+
+
+def refuse_unexpected(memory: Memory, expect: str | None) -> None:
+    """Raised while a plan is made, so it is final: only a plan that could not be applied is made anew."""
+    version = version_of(memory)
+    if expect and expect != version:
+        message = f"{memory.id} was changed since you saw it. Now it says: {clip(one_line(memory.body), 300)}"
+        raise Conflict(message, hint=f"Nothing was written. Edit what is there now; its version is {version}.")
 
 
 def change_one(
@@ -289,10 +275,20 @@ def split(app: App, thread_id: Annotated[str, Arg("The thread.", metavar="NAME")
 
 
 def log(
-    app: App, memory: Annotated[str | None, Arg("Only changes of this memory.", "[ID]")] = None, *, limit: Limit = 20
+    app: App,
+    memory: Annotated[str | None, Arg("Only changes of this memory.", "[ID]")] = None,
+    *,
+    diff: Annotated[bool, Arg("Show what each one changed, before and after.")] = False,
+    limit: Limit = 20,
 ) -> History:
     limit, wanted = parse_limit(limit), find_id(app, memory)[1] if memory else ""
-    return History(tuple(_newest_first(app, limit=limit, memory=wanted)[:limit]))
+    found = _newest_first(app, limit=limit, memory=wanted)[:limit]
+    return History(tuple((scope, _with_differences(app, scope, one, wanted) if diff else one) for scope, one in found))
+
+
+def _with_differences(app: App, scope: Scope, entry: Entry, memory: str) -> Entry:
+    changes = app.reader(scope).journalled(entry.change, memory=memory)
+    return replace(entry, differences=tuple(one for change in changes for one in differences(change, memory)))
 
 
 def find_id(app: App, name: str) -> tuple[Scope, str]:
@@ -318,22 +314,33 @@ def undo(
     if change:
         id = storable(change)
         found = [(scope, entry) for scope, store in app.scopes() for entry in store.log(limit=1, change=id)]
-        fitting = [pair for pair in latest if len(id) >= 4 and id in pair[1].change]
-        found = found or (fitting if len(fitting) == 1 else [])
+        fitting = {pair[1].change: pair for pair in latest if len(id) >= 4 and id in pair[1].change}
+        found = found or (list(fitting.values()) if len(fitting) == 1 else [])
     else:  # the newest that still stands, is itself no undo, and that a person asked for or was shown
         standing = [(scope, one) for scope, one in latest if not (one.undoes or one.undone_by or one.purged)]
         found = [pair for pair in standing if pair[1].op not in UNASKED_OPS]
     if not found:
         problem = f"No change has the id {change!r}." if change else "There is nothing to undo."
         raise NotFound(problem, hint="`recollect log` lists the changes.")
-    scope, entry = found[0]
-    if entry.undone_by:
+    entry = found[0][1]
+    parts = [(scope, one) for scope, store in app.scopes() for one in store.log(limit=1, change=entry.change)]
+    standing = [(scope, one) for scope, one in parts if not one.undone_by]
+    if not standing:
         again = f"To redo it: `recollect undo {entry.undone_by}`."
         raise BadInput(f"{entry.change} was undone by {entry.undone_by}.", hint=again)
     if entry.op == note_files.SYNC:
         problem = f"{entry.change} ({entry.summary}) was read from files, which would bring it back."
         raise BadInput(problem, hint=note_files.USE_FILES)
-    return app.undo(scope, entry)
+    with app.as_one_change():
+        return as_one([app.undo(scope, one) for scope, one in standing])
+
+
+def as_one(parts: Sequence[Done], problems: Sequence[RecollectError] = ()) -> Done:
+    """The parts of one change, and what could not be done."""
+    notes = (*(f"{one.message} {one.hint}".strip() for one in problems), *(note for one in parts for note in one.notes))
+    plan = Plan(tuple(change for one in parts for change in one.plan.changes))
+    change = next((one.change for one in parts if one.change), None)
+    return replace(parts[0], summary=" ".join(one.summary for one in parts), plan=plan, change=change, notes=notes)
 
 
 def _newest_first(app: App, *, limit: int, memory: str = "") -> list[tuple[Scope, Entry]]:
@@ -353,9 +360,3 @@ def clamp(name: str, value: float, low: float, high: float) -> tuple[float, tupl
     held = max(low, min(high, value))
     note = f"{name} must be between {low:g} and {high:g}; {value:g} was changed to {held:g}."
     return held, (note,) if held != value else ()
-
-
-def parse_limit(limit: int) -> int:
-    if limit < 1:
-        raise BadInput(f"limit is {limit}; at least 1 is needed.", hint="`--limit 20`, for example.")
-    return min(limit, 100_000)

@@ -18,6 +18,7 @@ from recollect.model.memory import Kind, Memory, Note, Status
 from recollect.model.plan import FileChange
 from recollect.model.result import Cards, Check, Done, Mark, Scope, Shown, Summary
 from recollect.ops import memories
+from recollect.ops.library import Limit, list_kind
 from recollect.ops.table import Arg
 from recollect.vault import dialects, note_folder, page
 from recollect.vault.note_folder import Refusal, Vault
@@ -63,9 +64,9 @@ def listing(
     status: Annotated[Status | None, Arg("Only notes with this status; candidate is the inbox.")] = None,
     tag: Annotated[str | None, Arg("Only notes with this tag.")] = None,
     group: Annotated[str | None, Arg("Only notes of this group or folder.")] = None,
-    limit: memories.Limit = 50,
+    limit: Limit = 50,
 ) -> Cards:
-    return memories.list_kind(app, Kind.NOTE, status or Status.ACTIVE, limit, tag=tag, group=group)
+    return list_kind(app, Kind.NOTE, status or Status.ACTIVE, limit, tag=tag, group=group)
 
 
 def show(app: App, name: Name) -> Shown:
@@ -94,6 +95,10 @@ def evolve(
 
 def archive(app: App, names: Names) -> Done:
     return move_all(app, names, "note archive")
+
+
+def forget_files(app: App, names: Names) -> Done:
+    return move_all(app, names, "forget")
 
 
 def restore(app: App, names: memories.Names) -> Done:

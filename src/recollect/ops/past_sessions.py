@@ -39,8 +39,8 @@ from recollect.model.memory import Kind, Rule, RuleType, Status
 from recollect.model.query import REACHED, Hit, Query
 from recollect.model.result import Scope, Summary
 from recollect.model.session import SessionPart, Speaker
+from recollect.ops.library import read_day
 from recollect.ops.prompt_recall import search_unasked
-from recollect.ops.recall import read_day
 from recollect.ops.table import Arg
 
 _MAX_TITLES = 3

@@ -11,9 +11,8 @@ from recollect.app.core import App
 from recollect.app.embedding import TimedQuestion
 from recollect.app.memory_search import redact_question
 from recollect.app.memory_search import search as search_memory
-from recollect.base.errors import BadInput, NotFound, RecollectError
+from recollect.base.errors import NotFound, RecollectError
 from recollect.base.ids import read_reference
-from recollect.base.moment import DAY_MICROS, Moment
 from recollect.base.text import clip, one_line, storable
 from recollect.lifecycle.strength import reinforce
 from recollect.model.codec import Json
@@ -22,7 +21,8 @@ from recollect.model.plan import Plan, Update
 from recollect.model.query import REACHED, Hit, Query
 from recollect.model.result import Found, Reasons, Recalled, Recollection, Scope
 from recollect.model.session import RecallRecord
-from recollect.ops.memories import Limit, card, parse_limit, show
+from recollect.ops.library import Limit, card, parse_limit, read_day
+from recollect.ops.memories import show
 from recollect.ops.table import Arg
 from recollect.recall import selection
 
@@ -112,7 +112,8 @@ def why(
         message = f"{memory.id} was not part of any recall that is still on record."
         raise NotFound(message, hint="`recollect recall WORDS` makes one.")
     now = {"relevance": round(selection.relevance(memory.ratings, memory.outcomes), 4), **dict(judged)}
-    return Reasons(found, memory.id, now, selection.is_muted(memory), numbers=numbers)
+    quiet, unwanted = selection.is_muted(memory), selection.is_unwanted(memory)
+    return Reasons(found, memory.id, now, quiet, numbers=numbers, unwanted=unwanted)
 
 
 def answer(app: App, query: Query, until_s: float | None = None) -> Recalled:
@@ -214,12 +215,3 @@ def _recalls(app: App, *, limit: int, **filters: object) -> tuple[dict[str, Json
     kept = (store.records(RecallRecord, limit=limit, **filters) for _, store in app.scopes())
     found = [json.loads(one.answer) for own in kept for one in own]
     return tuple(sorted(found, key=lambda entry: str(entry["at"]), reverse=True)[:limit])
-
-
-def read_day(name: str, text: str | None, *, days_later: int = 0) -> Moment | None:
-    """`days_later`: for a day without a time."""
-    try:
-        found = Moment.parse(text) if text is not None else None
-    except (ValueError, OverflowError):
-        raise BadInput(f"{name} is {text!r}, which is not a date.", hint="Write it as 2026-11-15.") from None
-    return found.plus(days=days_later) if found and found.micros % DAY_MICROS == 0 else found

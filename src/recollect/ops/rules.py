@@ -22,7 +22,8 @@ from recollect.model.memory import ACCEPTED_TAG, Kind, Lane, Rule, RuleType, Sta
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Cards, Done, Scope, Summary
-from recollect.ops.memories import Limit, Muted, Topics, User, change_one, list_kind, scope_of
+from recollect.ops.library import Limit, Muted, list_kind
+from recollect.ops.memories import Expect, Topics, User, change_one, refuse_unexpected, scope_of
 from recollect.ops.table import Arg
 
 if TYPE_CHECKING:
@@ -103,8 +104,10 @@ def edit(
     app: App,
     id: Id,
     text: Annotated[str, Arg("The rule as it should read; - reads standard input.", metavar="TEXT", stdin=True)],
+    *,
+    expect: Expect = None,
 ) -> Done:
-    return _accept_rule(app, id, "inbox edit", _read_rule(app, text, "inbox edit ID"))
+    return _accept_rule(app, id, "inbox edit", _read_rule(app, text, "inbox edit ID"), expect)
 
 
 def reject(app: App, id: Id) -> Done:
@@ -114,13 +117,14 @@ def reject(app: App, id: Id) -> Done:
     )
 
 
-def _accept_rule(app: App, id: str, op: str, words: str | None) -> Done:
+def _accept_rule(app: App, id: str, op: str, words: str | None, expect: str | None = None) -> Done:
     """What a person accepts is as good as said: it supersedes what it contradicts."""
     scope, rule = _find_waiting(app, id)
 
     def make(store: Store) -> Plan:
         now, known = app.clock.now(), store.get(rule.id, follow=False)
         current = known if isinstance(known, Rule) else rule
+        refuse_unexpected(current, expect)
         tags = tuple(dict.fromkeys((*current.tags, ACCEPTED_TAG)))
         new = replace(current, status=Status.ACTIVE, reinforced_at=now, last_active_at=now, tags=tags)
         if words is not None:

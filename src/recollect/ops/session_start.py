@@ -28,7 +28,7 @@ from recollect.model.session import LedgerKey, ShownMemory, Way
 from recollect.ops import hook_reply
 from recollect.ops.hook_reply import HookReply, HookRequest
 from recollect.ops.table import Arg
-from recollect.recall.selection import is_muted
+from recollect.recall.selection import is_muted, is_unwanted
 from recollect.render import inject
 from recollect.vault import page
 
@@ -130,7 +130,8 @@ def _load_notes(request: HookRequest) -> tuple[Kept, str]:
     for scope in (Scope.USER, Scope.PROJECT):
         for one in list(_always_load_files(app, scope).values())[:_MAX_NOTES]:
             note = app.reader(scope).get(one.id, follow=False)
-            if isinstance(note, Note) and note.status is Status.ACTIVE and note.id not in withheld:
+            is_loaded = isinstance(note, Note) and note.status is Status.ACTIVE and not is_unwanted(note)
+            if note is not None and is_loaded and note.id not in withheld:
                 found[note.id] = (scope, note)
     if not withheld:
         return found, ""

@@ -43,6 +43,7 @@ _STEPS = 3  # before each it can be cancelled
 class Verdict(StrEnum):
     USEFUL = "useful"
     NOT_USEFUL = "not-useful"
+    NEVER = "never"
 
 
 def focus(
@@ -105,7 +106,7 @@ def list_focus(points: Sequence[Focus]) -> list[dict[str, Json]]:
 def rate(
     app: App,
     thread_id: Annotated[str, Arg("The memory.", metavar="ID")],
-    verdict: Annotated[Verdict, Arg("useful or not-useful.", metavar="VERDICT")],
+    verdict: Annotated[Verdict, Arg("useful, not-useful, or never to see it again.", metavar="VERDICT")],
     *,
     reason: Annotated[str | None, Arg("Why, in a few words.")] = None,
 ) -> Done:
@@ -116,13 +117,17 @@ def rate(
     def make(store: Store) -> Plan:
         nonlocal scores
         current = store.get(memory.id, follow=False) or memory
-        rating = Rating(verdict is Verdict.USEFUL, app.clock.now(), why)
+        rating = Rating(verdict is Verdict.USEFUL, app.clock.now(), why, never=verdict is Verdict.NEVER)
         rated = replace(current, ratings=(*current.ratings, rating)[-_RATINGS_KEPT:])
         scores = " → ".join(f"{relevance(one.ratings, one.outcomes):.2f}" for one in (current, rated))
         return Plan.of([Update.between(current, rated)])
 
-    shown = verdict.value.replace("-", " ")
-    return app.commit(scope, "rate", make, lambda _: f"Rated {memory.id} as {shown}. Relevance score: {scores}")
+    def say(_plan: Plan) -> str:
+        if verdict is Verdict.NEVER:
+            return f"{memory.id} will not be shown again unless asked for; `recollect restore {memory.id}` unmutes it."
+        return f"Rated {memory.id} as {verdict.value.replace('-', ' ')}. Relevance score: {scores}"
+
+    return app.commit(scope, "rate", make, say)
 
 
 def suggestions(

@@ -24,6 +24,8 @@ MUTED_BELOW = 0.4
 _MIN_STRENGTH, _PRIOR = 1e-300, 3.0
 _RATINGS, _OUTCOMES = 10, 50  # how many of the latest count
 _OUTCOME_SHARE = 0.2  # of a rating
+# Without so many marks against it no memory is muted: one for an outcome, and at most ten for a rating.
+MARKS_TO_MUTE = int((1 / MUTED_BELOW - 1) * _PRIOR / _OUTCOME_SHARE)
 BY_CHANCE = 0.15  # cosine of two unrelated texts, by the shipped model
 NOTHING_IN_COMMON = "nothing in common"
 SHARE_OF_BEST = 0.8  # of the best hit's probability: a hit that is much less certain is not shown beside it
@@ -75,8 +77,14 @@ def evidence(memory: Memory) -> tuple[tuple[str, float], ...]:
 
 
 def is_muted(memory: Memory) -> bool:
-    """It never helped, and is shown only to who asks; `restore` brings it back. Pinned memories are never muted."""
-    return not memory.pinned and relevance(memory.ratings, memory.outcomes) < MUTED_BELOW
+    """Shown only to who asks: it never helped, or a person said so; `restore` brings it back. What is pinned is muted
+    by a person's word alone."""
+    is_useless = not memory.pinned and relevance(memory.ratings, memory.outcomes) < MUTED_BELOW
+    return is_useless or is_unwanted(memory)
+
+
+def is_unwanted(memory: Memory) -> bool:
+    return any(rating.never for rating in memory.ratings)
 
 
 def focus_boost(memory: Memory, focus: Sequence[Focus]) -> float:

@@ -128,7 +128,8 @@ def reason_blocks(reasons: Reasons, _now: Moment) -> Iterator[Block]:
         yield Line(", ".join(f"{name} {value:g}" for name, value in now.items()), Tone.DIM)
     if now and reasons.quiet:
         id = reasons.memory[-SHORT_ID:]
-        yield Line(f"It never helped, so it is muted: shown only when asked for. `recollect restore {id}`", Tone.WARN)
+        why = "You said never to show it again" if reasons.unwanted else "It never helped"
+        yield Line(f"{why}, so it is muted: shown only when asked for. `recollect restore {id}`", Tone.WARN)
     if not reasons.recalls:
         yield Line("Nothing was recalled yet.", Tone.DIM)
     for recall in reasons.recalls:

@@ -59,10 +59,12 @@ def _card_blocks(result: results.Cards, now: Moment) -> Iterator[Block]:
         yield Line(f"No {result.what}.", Tone.DIM)
         return
     rules = all(card.memory.kind is Kind.RULE for card in result.cards)
+    is_page = result.offset is not None  # of memories of every kind
     all_full = all(card.importance == 100 for card in result.cards)
     rows = [
         {"RULE" if rules else "TITLE": memory.body if rules else memory.title,
          "FILE": memory.path if isinstance(memory, Note) else "",
+         "KIND": memory.kind if is_page else "",
          "TYPE": memory.rule_type if isinstance(memory, Rule) else "", "REPLACES": ", ".join(card.replaces),
          "STATUS": "" if memory.status in (Status.ACTIVE, Status.CANDIDATE) else memory.status,
          "WHERE": "everywhere" if card.scope is Scope.USER and not isinstance(memory, Note) else "",
@@ -70,7 +72,11 @@ def _card_blocks(result: results.Cards, now: Moment) -> Iterator[Block]:
          "ID": memory.id[-SHORT_ID:]}
         for card, memory in ((card, card.memory) for card in result.cards)
     ]  # fmt: skip
+    if is_page:
+        rows = [{**row, "STATUS": card.condition} for row, card in zip(rows, result.cards, strict=True)]
     yield _table(rows, numbered=True)
+    if (end := (result.offset or 0) + len(result.cards)) < result.total and is_page:
+        yield Line(f"{end:,} of {result.total:,}; `--offset {end}` goes on.", Tone.DIM)
 
 
 def _memory_blocks(shown: results.Shown, now: Moment) -> Iterator[Block]:
@@ -99,6 +105,9 @@ def _memory_blocks(shown: results.Shown, now: Moment) -> Iterator[Block]:
         for bridge, title in shown.bridges:
             arrow, other = ("->", bridge.target) if bridge.source == memory.id else ("<-", bridge.source)
             yield Line(f"{arrow} {clip(title, _TITLE_CHARS)} ({bridge.type})  {other[-SHORT_ID:]}")
+    if shown.files:
+        yield from (Line(), Line("Files", Tone.TITLE))
+        yield from (Line(f"{path}{' (changed since)' if is_changed else ''}") for path, is_changed in shown.files)
     if shown.merged:
         yield from (Line(), Line(f"Merged from: {', '.join(shown.merged)}", Tone.DIM))
 
@@ -150,8 +159,22 @@ def _history_blocks(history: results.History, now: Moment) -> Iterator[Block]:
          "WHEN": _short_ago(entry.at, now), "CHANGE": entry.change[-SHORT_ID:]}
         for scope, entry in history.entries
     ]  # fmt: skip
-    yield _table(rows)
+    if any(entry.differences for _, entry in history.entries):
+        for (_, entry), row in zip(history.entries, rows, strict=True):
+            yield Line(short_ids(f"{row['CHANGE']}  {entry.summary}"), Tone.TITLE)
+            yield Line(f"  {', '.join(str(row[name]) for name in ('WHEN', 'BY', 'STATE') if row[name])}", Tone.DIM)
+            yield from _difference_lines(entry.differences)
+    else:
+        yield _table(rows)
     yield Line("`recollect undo CHANGE` takes one back.", Tone.DIM)
+
+
+def _difference_lines(differences: Sequence[results.Difference]) -> Iterator[Block]:
+    for one in differences:
+        pair = f": {one.before or '(empty)'} -> {one.after or '(empty)'}" if one.before or one.after else ""
+        yield Line(f"  {one.memory[-SHORT_ID:]}  {short_ids(one.what + pair)}")
+        for line in one.lines:
+            yield Line(f"    {line}", {"+": Tone.GOOD, "-": Tone.BAD}.get(line[:1], Tone.DIM))
 
 
 def _suggestion_blocks(suggested: results.Suggested, _now: Moment) -> Iterator[Block]:

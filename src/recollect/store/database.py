@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from recollect.base.errors import Conflict, StoreError
 from recollect.model.codec import content_hash
 from recollect.model.memory import Bridge, Lane, Memory, Message, Sketch, Status
-from recollect.model.query import Query
+from recollect.model.query import Aged, Query
 from recollect.model.session import LedgerKey, Outcome, Pointer, RecallRecord, Session, StateRecord, Way
 from recollect.store import connect, rows, tokenizer
 from recollect.store.connect import Tuning, translated_errors
@@ -30,6 +30,10 @@ OUTCOMES_KEPT = 5_000
 OUTCOMES_KEPT_DAYS = 90
 _RECALLS_KEPT = 1_000
 _PAGE = 500
+# What lifecycle/strength.py makes of age, for many memories at once: how many days a thread has been asleep, and the
+# status that follows.
+_ASLEEP = "max(0, ? - reinforced_at) / 86400e6 - iif(weight >= ?, ? * max(1.0, log2(weight / ?)), 0.0)"
+_AWAKE = f"kind <> 'thread' OR pinned OR status NOT IN ('active', 'suspended') OR {_ASLEEP} < 0"
 _LIKENESS = """
     instr(id, ?) > 0 OR instr(lower(title), lower(?)) > 0 DESC,
     substr(id, -6) = substr(?, -6) DESC, substr(id, 1, 15) = substr(?, 1, 15) DESC, seq DESC"""
@@ -38,6 +42,9 @@ _CONDITIONS = {
     "memory": "seq IN (SELECT seq FROM recall_memory WHERE id = ?)",
     "under": "name >= ? AND name < ? || char(1114111)",  # by the index; no name begins with the last character there is
 }
+# Ten for each rating that it was of no use, and one for each time it went badly; a few too many at times.
+_MARKS = """(length(ratings) - length(replace(ratings, ':false', ''))) / 6 * 10
+    + length(own) - length(replace(own, '-', '')) + iif(instr(ratings, '"never":true'), 1000, 0)"""
 
 
 def silent(_done: int, _total: int) -> None:
@@ -140,27 +147,18 @@ class Database:
         return next(iter(self._read(Memory, "WHERE id = ?", new[0] if new else id)), None)
 
     def find(self, query: Query) -> list[Memory]:
-        listed = "EXISTS (SELECT 1 FROM json_each({}) t WHERE lower(t.value) = lower(?))"
-        # One value in parentheses is an equation to SQLite: the index then gives the order, too.
-        kinds, statuses = (", ".join("?" * len(given)) for given in (query.kinds, query.statuses))
-        filters: tuple[tuple[object, str, tuple[object, ...]], ...] = (
-            (query.kinds, f"kind IN ({kinds})", tuple(map(str, query.kinds))),
-            (query.statuses, f"status IN ({statuses})", tuple(map(str, query.statuses))),
-            (query.topic, listed.format("topics"), (query.topic,)),
-            (query.tag, listed.format("tags"), (query.tag,)),
-            (query.group, '"group" = ? AND "group" <> \'\'', (query.group,)),
-            (query.since, "last_active_at >= ?", (query.since and query.since.micros,)),
-            (query.until, "last_active_at <= ?", (query.until and query.until.micros,)),
-            (query.body, "lower(body) = lower(?)", (query.body,)),
-            (query.judged, "(ratings <> '[]' OR instr(own, '\"outcomes\"'))", ()),
-            # The length first: most never drifted, and looking into their JSON would cost a second.
-            (query.drifts_over, "length(own) > 12 AND json_array_length(own, '$.drift') > ?", (query.drifts_over,)),
-        )
-        asked = [(condition, values) for is_asked, condition, values in filters if is_asked]
-        where = " AND ".join(["1", *(condition for condition, _ in asked)])
+        where, values = _conditions(query)
         order = _LIKENESS if query.like else "last_active_at DESC, seq DESC"
-        values = [one for _, given in asked for one in given] + [query.like] * order.count("?")
+        values += [query.like] * order.count("?")
         return self._read(Memory, f"WHERE {where} ORDER BY {order} LIMIT ?", *values, query.limit)
+
+    def order(self, query: Query) -> list[tuple[int, int]]:
+        where, values = _conditions(query)
+        # To look up each row of an index takes longer than to read the table, unless the index has all that is asked.
+        reads_rows = query.topic or query.tag or query.lane or query.aged or query.marks_against
+        source = "memory NOT INDEXED" if reads_rows and not query.group else "memory"
+        order = "ORDER BY last_active_at DESC, seq DESC"
+        return self._every(f"SELECT last_active_at, seq FROM {source} WHERE {where} {order}", *values)  # noqa: S608
 
     def messages(self, thread_id: str = "", *, ids: Sequence[str] = ()) -> tuple[Message, ...]:
         where, given = (f"id {AMONG}", list(ids)) if ids else ("thread_id = ?", thread_id)
@@ -266,3 +264,38 @@ class Database:
     def events(self, *, after: int = 0, limit: int = 100) -> list[tuple[int, Pointer]]:
         sql = f"SELECT seq, {rows.select('event')} FROM event WHERE seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
         return [(seq, rows.to_value(Pointer, cells)) for seq, *cells in self._every(sql, after, limit)]
+
+
+def _conditions(query: Query) -> tuple[str, list[object]]:
+    """The filters of a query, and their values."""
+    listed = "EXISTS (SELECT 1 FROM json_each({}) t WHERE lower(t.value) = lower(?))"
+    # One value in parentheses is an equation to SQLite: the index then gives the order, too.
+    kinds, statuses = (", ".join("?" * len(given)) for given in (query.kinds, query.statuses))
+    filters: tuple[tuple[object, str, tuple[object, ...]], ...] = (
+        (query.kinds, f"kind IN ({kinds})", tuple(map(str, query.kinds))),
+        (query.statuses, f"status IN ({statuses})", tuple(map(str, query.statuses))),
+        (query.topic, listed.format("topics"), (query.topic,)),
+        (query.tag, listed.format("tags"), (query.tag,)),
+        (query.group, '"group" = ? AND "group" <> \'\'', (query.group,)),
+        (query.lane, "lane = ?", (query.lane and str(query.lane),)),
+        (query.since, "last_active_at >= ?", (query.since and query.since.micros,)),
+        (query.until, "last_active_at <= ?", (query.until and query.until.micros,)),
+        (query.body, "lower(body) = lower(?)", (query.body,)),
+        (query.marks_against, f"(ratings <> '[]' OR length(own) > 12) AND {_MARKS} >= ?", (query.marks_against,)),
+        # The length first: most never drifted, and looking into their JSON would cost a second.
+        (query.drifts_over, "length(own) > 12 AND json_array_length(own, '$.drift') > ?", (query.drifts_over,)),
+        (query.aged, *(_aged_condition(query.aged) if query.aged else ("", ()))),
+    )
+    asked = [(condition, values) for is_asked, condition, values in filters if is_asked]
+    where = " AND ".join(["1", *(condition for condition, _ in asked)])
+    return where, [one for _, given in asked for one in given]
+
+
+def _aged_condition(aged: Aged) -> tuple[str, tuple[object, ...]]:
+    figures = (aged.now.micros, aged.suspend_below, aged.half_life_days, aged.suspend_below)
+    statuses, later = tuple(map(str, aged.statuses)), "ELSE 'suspended'"
+    more: tuple[float, ...] = ()
+    if len({Status.SUSPENDED, Status.ARCHIVED}.intersection(aged.statuses)) == 1:  # else either will do
+        later, more = f"WHEN {_ASLEEP} < ? THEN 'suspended' ELSE 'archived'", (*figures, aged.archive_after_days)
+    wanted = ", ".join("?" * len(statuses))
+    return f"CASE WHEN {_AWAKE} THEN status {later} END IN ({wanted})", (*figures, *more, *statuses)

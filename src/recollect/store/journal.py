@@ -241,6 +241,12 @@ class Journal(Search):
             found.append(Entry(id, Moment(at), op, actor, summary, ids, undoes, undone_by, bool(purged)))
         return found
 
+    def journalled(self, change: str, *, memory: str = "", limit: int = 100) -> list[dict[str, Any]]:
+        sql = """SELECT one.value FROM journal, json_each(plan) AS one
+                 WHERE change = ?1 AND (?2 = '' OR instr(one.value, ?2)) ORDER BY seq, one.key LIMIT ?3"""
+        found = [json.loads(one) for (one,) in self._every(sql, change, memory, limit)]
+        return [one for one in found if not memory or memory in ids_in([one])]
+
     def purge(self, ids: tuple[str, ...], header: ChangeHeader | None = None) -> int:
         """With a header, the journal keeps that it happened and to which ids, so that nothing brings them back."""
         listed = list(ids)
