@@ -18,8 +18,7 @@ from recollect.base.text import clip, counted, estimate_tokens, one_line
 from recollect.model.report import Activity, Happening
 from recollect.model.result import Entry
 from recollect.model.session import RecallRecord, Session
-from recollect.ops.memories import Limit, parse_limit
-from recollect.ops.recall import read_day
+from recollect.ops.library import Limit, parse_limit, read_day
 from recollect.ops.table import Arg
 
 if TYPE_CHECKING:
