@@ -86,7 +86,7 @@ def test_the_persons_word_is_enough(app: App, tmp_path: Path, when: str):
         transcript.line("user", "yes, that's how it works here")
         read(app, transcript)
     if when == "in the inbox":
-        rule_ops.accept(app, rules(app)[0].id)
+        rule_ops.accept(app, (rules(app)[0].id,))
 
     learning.promote_lessons(app)
 
@@ -132,7 +132,7 @@ def test_what_is_refused_again_and_again_is_proposed_once(app: App, tmp_path: Pa
         if number == 3:
             [proposed] = rules(app)
             assert (proposed.body, proposed.status) == ("Ask before `git push`.", Status.CANDIDATE)
-            rule_ops.reject(app, proposed.id)
+            rule_ops.reject(app, (proposed.id,))
     assert [one.status for one in rules(app)] == [Status.ARCHIVED]
 
 

@@ -1,6 +1,7 @@
 """What people say becomes rules: in force, waiting, counted, superseded."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -9,12 +10,12 @@ from recollect.app.core import App
 from recollect.base.errors import BadInput
 from recollect.model.memory import Lane, Rule, RuleType, Status
 from recollect.model.result import Scope
-from recollect.ops import health, rules
+from recollect.ops import health, memories, rules
 from recollect.render import inject
 from tests.naughty import NAUGHTY
-from tests.ops.ask import kept, states
+from tests.ops.ask import keep, kept, pinned, states
 from tests.ops.conftest import Opens
-from tests.values import NOW
+from tests.values import NOW, rule
 
 # German has patterns alone: what is unsure there does not change when the learned judge is taught anew.
 UNSURE = "bei uns Tabs, nicht Spaces"
@@ -58,7 +59,7 @@ def test_what_is_unsure_waits_and_is_in_force_once_accepted(app: App):
     rules.capture(app, UNSURE)
     assert in_force(app) == []
     (id,) = waiting(app)
-    rules.accept(app, id)
+    rules.accept(app, (id,))
     assert in_force(app) == ["Bei uns Tabs, nicht Spaces."]
     assert waiting(app) == []
 
@@ -68,11 +69,37 @@ def test_a_waiting_rule_can_be_reworded_or_rejected(app: App):
     rules.capture(app, "hier Dayjs statt Moment")
     second, first = waiting(app)
     rules.edit(app, first, "Use tabs, not spaces")
-    rules.reject(app, second)
+    rules.reject(app, (second,))
     assert in_force(app) == ["Use tabs, not spaces"]
     assert kept(app, second).status is Status.ARCHIVED
     with pytest.raises(BadInput):
-        rules.accept(app, second)
+        rules.accept(app, (second,))
+
+
+def test_several_waiting_rules_are_accepted_or_rejected_in_one_change(app: App):
+    for words in (UNSURE, "hier Dayjs statt Moment"):
+        rules.capture(app, words)
+    ids = tuple(waiting(app))
+    done = rules.reject(app, ids)
+    assert (waiting(app), done.summary) == ([], "2 rules are archived; `restore` brings them back.")
+    memories.undo(app)
+    assert rules.accept(app, (*ids, ids[0])).summary == "2 rules are in force."
+    assert len(in_force(app)) == 2
+    memories.undo(app)
+    assert waiting(app) == list(ids)
+    with pytest.raises(BadInput):
+        rules.accept(app, (ids[0], pinned(app, "not a rule")))
+    assert waiting(app) == list(ids), "all or none"
+
+
+def test_of_two_that_contradict_each_other_the_later_one_is_in_force_when_both_are_accepted(app: App):
+    rules.add(app, "Use npm")
+    said = ("Use pnpm, not npm", "Use npm, not pnpm")
+    first, second = (rule(words, body=words, status=Status.CANDIDATE) for words in said)
+    keep(app, first, replace(second, created_at=NOW.plus(seconds=1)))
+    rules.accept(app, (second.id, first.id))
+    assert in_force(app) == ["Use npm, not pnpm"]
+    assert kept(app, first.id).superseded_by == second.id
 
 
 def test_the_same_said_again_is_counted(app: App):
@@ -169,7 +196,7 @@ def test_what_was_said_last_is_in_force(app: App, said: list[tuple[int, str]], d
 def test_what_was_rejected_after_it_was_said_stays_rejected(app: App):
     hear(app, UNSURE, days_ago=5)
     (id,) = waiting(app)
-    rules.reject(app, id)
+    rules.reject(app, (id,))
     hear(app, UNSURE, days_ago=1)
     assert waiting(app) == []
     rules.capture(app, UNSURE)
@@ -225,6 +252,6 @@ def test_an_unsure_opposite_waits_and_says_what_it_would_replace(app: App):
     assert len(in_force(app)) == 1
     (card,) = rules.list_inbox(app).cards
     assert card.replaces == (old.id,)
-    rules.accept(app, card.memory.id)
+    rules.accept(app, (card.memory.id,))
     assert in_force(app) == ["Do not push until i say so."]
     assert kept(app, old.id).superseded_by == card.memory.id

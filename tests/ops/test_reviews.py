@@ -417,7 +417,7 @@ def test_a_rule_that_reads_otherwise_waits_for_a_person_and_supersedes_on_his_wo
     model.answers(check(one.id, "fix", body="The port is 7070"))
     validate.validate(app, run=True)
     assert waiting(app) == [new], "one proposal at a time"
-    rules.accept(app, new.id)
+    rules.accept(app, (new.id,))
     assert (kept(app, one.id).status, kept(app, one.id).superseded_by) == (Status.SUPERSEDED, new.id)
     memories.undo(app)
     assert (kept(app, one.id).status, kept(app, new.id).status) == (Status.ACTIVE, Status.CANDIDATE)

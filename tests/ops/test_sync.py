@@ -153,7 +153,7 @@ def test_what_is_written_follows_the_rules_in_force(app: App, write: Write, memo
 def test_words_that_no_person_said_need_a_person_or_two_sessions(app: App, write: Write, memory: Path, lane: Lane):
     keep(app, body="Only found somewhere", lane=lane, tags=("session:a",))
     keep(app, body="Borne out twice", lane=lane, tags=("session:a", "session:b"))
-    rules.accept(app, keep(app, body="Accepted by a person", lane=lane, status=Status.CANDIDATE))
+    rules.accept(app, (keep(app, body="Accepted by a person", lane=lane, status=Status.CANDIDATE),))
     write(app)
     assert written(write, memory) == ["Accepted by a person", "Borne out twice"]
 

@@ -198,7 +198,7 @@ def test_a_rule_in_force_stays_until_a_person_accepts_the_other(app: App, transc
     reviewed(transcript, model, {"name": old.id, "content": "The queue is a stream of Redis"})
     assert kept(app, old.id) == old
     (new,) = waiting(app)
-    rules.accept(app, new.id)
+    rules.accept(app, (new.id,))
     assert (kept(app, old.id).status, kept(app, old.id).superseded_by) == (Status.SUPERSEDED, new.id)
 
 
@@ -270,7 +270,7 @@ def test_what_was_said_before_or_rejected_is_not_proposed_again(app: App, transc
     rules.add(app, "Use pnpm, never npm")
     reviewed(transcript, model, {"content": "Use pnpm, never npm"}, {"content": "The queue is Redis."})
     (one,) = waiting(app)
-    rules.reject(app, one.id)
+    rules.reject(app, (one.id,))
     spoke(transcript, "go on with the queue")
     run_model_jobs(app)
     assert len(model.calls) == 2

@@ -64,8 +64,8 @@ PAYLOADS = (*SCRIPT, *MARKUP, *LINKS, *STREAMS)
 NAMES = tuple(dict.fromkeys(text.replace("/", "\u2215")[:80] for text in (*SCRIPT, *MARKUP) if "\x00" not in text))
 
 
-def fill(root: Path) -> None:
-    """A project whose every word is one of these, its folder's name included."""
+def fill(root: Path) -> Path:
+    """A project whose every word is one of these, its folder's name included; where it is."""
     begin = SystemClock().now().plus(days=-3)
     with Stage(root, f"shop<img src=x onerror={RUN}>\"'", begin=begin) as stage:
         talk(stage, f"s-1<img src=x onerror={RUN}>\"'", *_session(PAYLOADS[::2]))
@@ -78,6 +78,7 @@ def fill(root: Path) -> None:
             operate("focus", stage.own, text[:80])
             pinned = operate("pin", stage.own, text, title=text[:200], topics=(text[:80],)).plan.touched()[0]
             operate("rate", stage.own, pinned, Verdict.NOT_USEFUL, reason=text[:500])
+        return stage.folder
 
 
 def _fill_store(stage: Stage) -> None:

@@ -48,24 +48,31 @@ Step = str | Call | Reply  # what the person said, what the agent ran, what it a
 
 def talk(stage: Stage, session: str, *steps: Step) -> None:
     """One session from its start to its end: its hooks run, its transcript is written and read."""
-    stage.hook("SessionStart", session, source="startup")
+    begun = _told(stage.hook("SessionStart", session, source="startup"))
     for number, step in enumerate(steps):
         id = f"toolu_{session}_{number}"
         match step:
             case str():
-                stage.hook("UserPromptSubmit", session, prompt=step, prompt_id=f"{session}-{number}")
-                stage.play(session, [("user", {"type": "text", "text": step})])
+                told = stage.hook("UserPromptSubmit", session, prompt=step, prompt_id=f"{session}-{number}")
+                stage.play(session, [*begun, ("user", {"type": "text", "text": step}), *_told(told)])
+                begun = []
             case Call():
-                stage.hook("PreToolUse", session, tool_name=step.tool, tool_use_id=id, tool_input=step.given)
+                told = stage.hook("PreToolUse", session, tool_name=step.tool, tool_use_id=id, tool_input=step.given)
                 used = {"type": "tool_use", "id": id, "name": step.tool, "input": step.given}
                 result = {"type": "tool_result", "tool_use_id": id, "content": step.output, "is_error": step.failed}
-                stage.play(session, [("assistant", used), ("user", result)])
+                stage.play(session, [*_told(told), ("assistant", used), ("user", result)])
             case Reply():
                 stage.play(session, [("assistant", {"type": "text", "text": step.text})])
     stage.hook("Stop", session)
     stage.hook("SessionEnd", session, reason="exit")
     stage.wait(60)
     operate("catch-up", stage.own)
+
+
+def _told(printed: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """What a hook added, as the client writes it down."""
+    text = printed.get("hookSpecificOutput", {}).get("additionalContext", "")
+    return [("attachment", {"type": "hook_additional_context", "content": [text]})] if text else []
 
 
 def bash(command: str, output: str = "ok", *, failed: bool = False) -> Call:

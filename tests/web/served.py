@@ -11,8 +11,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from html import unescape
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -163,20 +165,19 @@ def running(world: World, *args: str) -> Iterator[Ui]:
     assert "Traceback" not in ui.errors()
 
 
-def list_pages(ui: Ui) -> list[str]:
-    """The views that the bar names, and whatever their links lead to, one of each kind."""
-    found = list(dict.fromkeys(re.findall(r'href="(/p/[^"]*)"', ui.get(ui.home).body)))
-    kinds = {_kind(path) for path in found}
+def list_pages(ui: Ui, each: int = 1) -> list[str]:
+    """The views that the bar names, and whatever their links lead to: `each` so many of one kind."""
+    found, kinds = [ui.home], Counter([_kind(ui.home)])
     for path in found:  # grows meanwhile
-        for more in re.findall(r'href="(/p/[^"]*)"', ui.get(path).body):
-            if _kind(more) not in kinds:
-                kinds.add(_kind(more))
-                found.append(more.replace("&amp;", "&"))
+        for more in map(unescape, re.findall(r'href="(/p/[^"]*)"', ui.get(path).body)):
+            if more not in found and kinds[_kind(more)] < each and "act=" not in more:
+                kinds[_kind(more)] += 1
+                found.append(more)
     return found
 
 
 def _kind(path: str) -> str:
     """Two addresses of one kind differ in an id or in values alone."""
-    parts = urlsplit(path.replace("&amp;", "&"))
-    view = re.sub(r"/[^/]*\d[^/]*", "/ID", parts.path.split("/", 3)[-1])
+    parts = urlsplit(path)
+    view = re.sub(r"/.*", "/ID", parts.path.split("/", 3)[-1])
     return " ".join([view, *sorted(parse_qs(parts.query))])

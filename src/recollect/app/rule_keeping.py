@@ -20,7 +20,7 @@ from recollect.capture.prompt_text import Action, Draft, FoundRule
 from recollect.capture.rule_relations import Relation
 from recollect.capture.tables import language, language_code
 from recollect.model.memory import Bridge, BridgeType, Kind, Lane, Memory, Rule, RuleType, Status
-from recollect.model.plan import Change, Create, Link, Plan, Update
+from recollect.model.plan import Create, Link, Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Done, Scope
 from recollect.render.inject import without_ours
@@ -115,7 +115,7 @@ def new_rule(app: App, words: str, *, at: Moment | None = None, **fields: Any) -
     return Rule(id=app.mint.draw("rule"), title=first_line_title(words), body=words, **fields)
 
 
-def supersede(store: Store, new: Rule) -> list[Change]:
+def supersede(store: Store, new: Rule) -> list[Update]:
     """Put out of force what a rule that comes into force contradicts. The chain is kept: each old one names the new."""
     replaced = set(linked_replaced(store, new))
     return [

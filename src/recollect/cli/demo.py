@@ -129,7 +129,7 @@ def _story(shop: Stage) -> Iterator[Step]:
     yield Step("You correct your agent, once.", f"> {_CORRECTION}", Summary(heard["systemMessage"], {}))
     shop.play("monday", _FAILED_SESSION)
     lesson = operate("inbox list", shop.own).cards[0].memory
-    accepted = operate("inbox accept", shop.own, lesson.id)
+    accepted = operate("inbox accept", shop.own, (lesson.id,))
     why = "A command fails, another works: a lesson. Accept it, or let it come up again."
     yield Step(why, "recollect inbox accept 1", Summary(lesson.body, {}, (short_ids(accepted.summary),)))
     shop.wait(_DAY_S)

@@ -197,7 +197,7 @@ def _decide(app: App, key: str, memory: Memory) -> bool:
             text = click.prompt("as it should read", default=visible(memory.body), show_default=False)
             done = rules.edit(app, memory.id, text)
         else:
-            done = (rules.accept if key == "a" else rules.reject)(app, memory.id)
+            done = (rules.accept if key == "a" else rules.reject)(app, (memory.id,))
     except click.Abort:
         return False
     except RecollectError as problem:

@@ -5,7 +5,7 @@ accepts, edits or rejects them."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,7 @@ from recollect.app.core import App
 from recollect.app.rule_keeping import KeptRule, linked_replaced, new_rule, supersede
 from recollect.base.errors import BadInput
 from recollect.base.text import clip, first_line_title, one_line
-from recollect.capture import prompt_rules
+from recollect.capture import prompt_rules, rule_relations
 from recollect.capture.prompt_text import Action, Draft, FoundRule, Piece
 from recollect.lifecycle import edits
 from recollect.model.codec import Json
@@ -23,13 +23,13 @@ from recollect.model.plan import Create, Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Cards, Done, Scope, Summary
 from recollect.ops.library import Limit, Muted, list_kind
-from recollect.ops.memories import Expect, Topics, User, change_one, refuse_unexpected, scope_of
+from recollect.ops.memories import Expect, Topics, User, only_scope, refuse_unexpected, scope_of
 from recollect.ops.table import Arg
 
 if TYPE_CHECKING:
     from recollect.store import Store
 
-Id = Annotated[str, Arg("The rule's id.", metavar="ID")]
+Ids = Annotated[tuple[str, ...], Arg("The rules: ids, or numbers of the list.", metavar="ID", many=True)]
 _SENTENCES = {
     Action.STORED: '"{0}" is a rule: {1}.',
     Action.INBOX: '"{0}" may be a rule and waits for you in the inbox: {1}.',
@@ -96,49 +96,70 @@ def list_inbox(app: App, *, limit: Limit = 50) -> Cards:
     return replace(cards, cards=tuple(shown), what="rules" if shown else "rules wait in the inbox")
 
 
-def accept(app: App, id: Id) -> Done:
-    return _accept_rule(app, id, "inbox accept", None)
+def accept(app: App, ids: Ids) -> Done:
+    return _accept_rules(app, ids, "inbox accept", None)
 
 
 def edit(
     app: App,
-    id: Id,
+    id: Annotated[str, Arg("The rule's id.", metavar="ID")],
     text: Annotated[str, Arg("The rule as it should read; - reads standard input.", metavar="TEXT", stdin=True)],
     *,
     expect: Expect = None,
 ) -> Done:
-    return _accept_rule(app, id, "inbox edit", _read_rule(app, text, "inbox edit ID"), expect)
+    return _accept_rules(app, (id,), "inbox edit", _read_rule(app, text, "inbox edit ID"), expect)
 
 
-def reject(app: App, id: Id) -> Done:
-    scope, rule = _find_waiting(app, id)
-    return change_one(
-        app, scope, rule, "inbox reject", edits.archive, f"Rule {rule.id} is archived; `restore` brings it back."
-    )
-
-
-def _accept_rule(app: App, id: str, op: str, words: str | None, expect: str | None = None) -> Done:
-    """What a person accepts is as good as said: it supersedes what it contradicts."""
-    scope, rule = _find_waiting(app, id)
+def reject(app: App, ids: Ids) -> Done:
+    scope, rules = _find_waiting(app, ids)
 
     def make(store: Store) -> Plan:
-        now, known = app.clock.now(), store.get(rule.id, follow=False)
-        current = known if isinstance(known, Rule) else rule
-        refuse_unexpected(current, expect)
-        tags = tuple(dict.fromkeys((*current.tags, ACCEPTED_TAG)))
-        new = replace(current, status=Status.ACTIVE, reinforced_at=now, last_active_at=now, tags=tags)
-        if words is not None:
-            new = replace(new, body=words, title=first_line_title(words))
-        return Plan.of([Update.between(current, new), *supersede(store, new)])
+        return edits.archive(*(store.get(rule.id, follow=False) or rule for rule in rules))
 
-    return app.commit(scope, op, make, lambda _: f"Rule {rule.id} is in force.")
+    return app.commit(scope, "inbox reject", make, lambda _: _say(rules, "archived; `restore` brings {} back"))
 
 
-def _find_waiting(app: App, id: str) -> tuple[Scope, Rule]:
-    scope, memory = app.find(id)
-    if not isinstance(memory, Rule) or memory.status is not Status.CANDIDATE:
-        raise BadInput(f"{id} does not wait in the inbox.", hint="`recollect inbox list` shows what does.")
-    return scope, memory
+def _accept_rules(app: App, ids: tuple[str, ...], op: str, words: str | None, expect: str | None = None) -> Done:
+    """What a person accepts is as good as said: it supersedes what it contradicts."""
+    scope, rules = _find_waiting(app, ids)
+
+    def make(store: Store) -> Plan:
+        now, accepted, changes = app.clock.now(), dict[str, tuple[Rule, Rule]](), dict[str, Update]()
+        for rule in rules:
+            known = store.get(rule.id, follow=False)
+            current = known if isinstance(known, Rule) else rule
+            refuse_unexpected(current, expect)
+            tags = tuple(dict.fromkeys((*current.tags, ACCEPTED_TAG)))
+            new = replace(current, status=Status.ACTIVE, reinforced_at=now, last_active_at=now, tags=tags)
+            if words is not None:
+                new = replace(new, body=words, title=first_line_title(words))
+            changes |= {one.id: one for one in supersede(store, new)}
+            for before, after in accepted.values():  # of two at once that contradict each other, the later one holds
+                if rule_relations.is_opposed(new.body, after.body):
+                    put_out = replace(after, status=Status.SUPERSEDED, superseded_by=new.id)
+                    changes[before.id] = Update.between(before, put_out)
+            accepted[rule.id], changes[rule.id] = (current, new), Update.between(current, new)
+        return Plan.of(changes.values())
+
+    return app.commit(scope, op, make, lambda _: _say(rules, "in force"))
+
+
+def _say(rules: Sequence[Rule], what: str) -> str:
+    if len(rules) == 1:
+        return f"Rule {rules[0].id} is {what.format('it')}."
+    return f"{len(rules)} rules are {what.format('them')}."
+
+
+def _find_waiting(app: App, ids: Iterable[str]) -> tuple[Scope, list[Rule]]:
+    """In the order in which they were said."""
+    found: dict[str, tuple[Scope, Rule]] = {}
+    for id in ids:
+        scope, memory = app.find(id)
+        if not isinstance(memory, Rule) or memory.status is not Status.CANDIDATE:
+            raise BadInput(f"{id} does not wait in the inbox.", hint="`recollect inbox list` shows what does.")
+        found[memory.id] = (scope, memory)
+    rules = sorted((rule for _, rule in found.values()), key=lambda rule: rule.created_at)
+    return only_scope(scope for scope, _ in found.values()), rules
 
 
 def capture(

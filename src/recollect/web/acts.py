@@ -3,6 +3,7 @@ values come from a form whose fields are named like the operation's parameters."
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, NamedTuple, get_origin
 from urllib.parse import urlsplit
@@ -48,12 +49,33 @@ def act(page: Page) -> Response:
     name = name if name in ACTS else page.args["op"]
     if name not in ACTS:
         return page.problem(NotFound("The page cannot do that.", hint="Go back and try another button."), 404)
-    op = find_op(name)
     try:
-        done = page.op(name, **read_values(op, page.form))
+        titles, calls = _split(page, find_op(name))
+        page.app.dry_run = True  # all of them or none
+        for values in calls if len(calls) > 1 else ():
+            page.op(name, **values)
+        page.app.dry_run = False
+        done = [page.op(name, **values) for values in calls]
     except RecollectError as problem:
         return page.problem(problem, 409 if isinstance(problem, Conflict) else 400)
-    return finish(page, describe(page, name, done))
+    made = [describe(page, name, one, titles) for one in done]
+    changes, notes = ((*(x for one in made for x in getattr(one, field)),) for field in ("changes", "notes"))
+    return finish(page, made[0]._replace(changes=changes, notes=notes))
+
+
+def _split(page: Page, op: Op) -> tuple[list[str], list[dict[str, Any]]]:
+    """The titles of the memories that the form names, and the values of one call for each store that they are in."""
+    values, first = read_values(op, page.form), next(iter(op.parameters), None)
+    if first is None or first.arg.metavar not in ("ID", "NAME"):
+        return [], [values]
+    names = values[first.name] if first.arg.many else (values[first.name],)
+    found = [(name, *page.app.find(name)) for name in names]
+    titles = [memory.title for _, _, memory in found]
+    if not first.arg.many or not found:
+        return titles, [values]
+    stores = dict.fromkeys(scope for _, scope, _ in found)
+    parts = [tuple(name for name, scope, _ in found if scope is store) for store in stores]
+    return titles, [{**values, first.name: part} for part in parts]
 
 
 def undo(page: Page) -> Response:
@@ -83,11 +105,12 @@ def is_local(address: str) -> bool:
     return is_plain and "\\" not in address and address.isprintable()
 
 
-def describe(page: Page, name: str, done: Any) -> Act:
+def describe(page: Page, name: str, done: Any, titles: Sequence[str] = ()) -> Act:
+    """`titles`: of the memories that a person named, where they did."""
     words = ACTS.get(name, "Done: {}")
     if not isinstance(done, Done):
         return Act(getattr(done, "summary", words), notes=getattr(done, "notes", ()))
-    titles = _titles(page, done)
+    titles = titles or _titles(page, done)
     subject = (
         clip(one_line(titles[0]), _TITLE_CHARS) if len(titles) == 1 else counted(len(titles), "memory", "memories")
     )
@@ -106,6 +129,8 @@ def _titles(page: Page, done: Done) -> list[str]:
 
 def read_values(op: Op, form: dict[str, list[str]]) -> dict[str, Any]:
     """By the operation's own parameters; what the form does not name keeps its default."""
+    if missing := [p.name for p in op.parameters if p.required and not form.get(p.name)]:
+        raise BadInput(f"Nothing was given for {missing[0]!r}.", hint="Go back and choose or type something.")
     return {p.name: _read(p, form[p.name]) for p in op.parameters if p.name in form}
 
 

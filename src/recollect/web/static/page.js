@@ -17,6 +17,7 @@ async function go(address, options, keep) {
   const next = new DOMParser().parseFromString(await answer.text(), "text/html");
   if (!next.querySelector("main") || !document.querySelector("main")) { location.reload(); return; }
   const focused = document.activeElement && document.activeElement.id;
+  const card = cards().indexOf(document.activeElement?.closest("[data-card]"));
   for (const part of ["header", "main", "#bar"]) {
     document.querySelector(part).replaceWith(document.adoptNode(next.querySelector(part)));
   }
@@ -24,7 +25,8 @@ async function go(address, options, keep) {
   const shown = answer.redirected || !options.method ? answer.url : location.href;
   history[keep ? "replaceState" : "pushState"]({}, "", shown);
   if (!keep) scrollTo(0, 0);
-  const target = (focused && document.getElementById(focused)) || document.querySelector("main [autofocus]");
+  const target = (focused && document.getElementById(focused)) || document.querySelector("main [autofocus]")
+    || (card >= 0 && cards()[Math.min(card, cards().length - 1)]);
   (target || document.querySelector("main")).focus({ preventScroll: true });
   begin();
 }
@@ -45,7 +47,8 @@ document.addEventListener("submit", (event) => {
     address.search = new URLSearchParams([...data].filter(([, value]) => value)).toString();
     go(address, {}, form.matches("[data-keep]"));
   } else {
-    go(event.submitter?.formAction || form.action, { method: "POST", body: data }, true);
+    const own = event.submitter?.hasAttribute("formaction"); // without it, formAction is the address of the page
+    go(own ? event.submitter.formAction : form.action, { method: "POST", body: data }, true);
   }
 });
 document.addEventListener("change", (event) => {
@@ -65,14 +68,23 @@ document.addEventListener("keydown", (event) => {
     document.querySelector("[type=search]").focus();
     return;
   }
-  const cards = [...document.querySelectorAll("[data-card]")];
-  const at = cards.indexOf(document.activeElement?.closest("[data-card]"));
+  const all = cards();
+  const at = all.indexOf(document.activeElement?.closest("[data-card]"));
   if (event.key === "j" || event.key === "k") {
-    cards[Math.min(Math.max(at + (event.key === "j" ? 1 : -1), 0), cards.length - 1)]?.focus();
+    all[Math.min(Math.max(at + (event.key === "j" ? 1 : -1), 0), all.length - 1)]?.focus();
   } else if (/^[a-z]$/.test(event.key)) {
-    const button = (cards[at] || cards[0])?.querySelector(`[data-key="${event.key}"]`);
+    const button = (all[at] || all[0])?.querySelector(`[data-key="${event.key}"]`);
     if (button) { event.preventDefault(); button.click(); }
   }
+});
+const cards = () => [...document.querySelectorAll("[data-card]")];
+// An editor takes the keyboard when it opens, and Escape gives it back.
+document.addEventListener("toggle", ({ target }) => {
+  if (target.open && target.matches("[data-edit]")) target.querySelector("textarea, input:not([type=hidden])")?.focus();
+}, true);
+document.addEventListener("keydown", (event) => {
+  const editor = event.key === "Escape" && event.target.closest("details[data-edit]");
+  if (editor) { editor.open = false; (editor.closest("[data-card]") || editor.querySelector("summary")).focus(); }
 });
 document.addEventListener("click", (event) => {
   const opener = event.target.closest("[data-opens]");
