@@ -137,9 +137,9 @@ def test_what_was_decided_elsewhere_meanwhile_says_so_and_changes_nothing(own_ui
 
 
 def test_a_note_that_waits_is_there_too(own_ui: Ui, inbox: Tab):
-    own_ui.world.run("note", "save", "Ask **Anna** before a deploy", "--inbox")
+    own_ui.world.run("note", "save", "Ask **Zoe** before a deploy", "--inbox")
     inbox.page.reload()
-    expect(_card(inbox, "Anna").locator("strong")).to_have_text("Anna")
-    _card(inbox, "Anna").get_by_role("button", name="Accept").click()
+    expect(_card(inbox, "Zoe").locator("strong")).to_have_text("Zoe")
+    _card(inbox, "Zoe").get_by_role("button", name="Accept").click()
     _bar(inbox, "Brought back: Ask")
-    assert [note["status"] for note in own_ui.world.json("notes") if "Anna" in note["body"]] == ["active"]
+    assert [note["status"] for note in own_ui.world.json("notes") if "Zoe" in note["body"]] == ["active"]

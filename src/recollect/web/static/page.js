@@ -22,6 +22,8 @@ async function go(address, options, keep) {
     document.querySelector(part).replaceWith(document.adoptNode(next.querySelector(part)));
   }
   document.title = next.title;
+  document.documentElement.dataset.theme = next.documentElement.dataset.theme;
+  document.body.dataset.base = next.body.dataset.base;
   const shown = answer.redirected || !options.method ? answer.url : location.href;
   history[keep ? "replaceState" : "pushState"]({}, "", shown);
   if (!keep) scrollTo(0, 0);
