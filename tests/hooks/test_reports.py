@@ -51,7 +51,7 @@ CHANGES = [
     (lambda app, id: forget.forget(app, (id,), delete=True), "deleted a memory"),
     (lambda app, id: steering.rate(app, id, Verdict.NOT_USEFUL), "rated not useful: Ask Anna"),
     (lambda app, id: memories.undo(app), "undid \u201cpinned: something that is gone since\u201d"),
-    (lambda app, id: rules.accept(app, made_waiting(app)), "put in force: Use conventional commits"),
+    (lambda app, id: rules.accept(app, (made_waiting(app),)), "put in force: Use conventional commits"),
     (lambda app, id: recall.search(app, ("anna",)), "pinned: Ask Anna"),
 ]
 
