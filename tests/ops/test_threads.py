@@ -41,7 +41,7 @@ class Talk(Transcript):
     def edited(self, file: str) -> None:
         self.called("Edit", {"file_path": file})
 
-    def line(self, type: str, content: object, **more: object) -> None:
+    def line(self, type: str, content: object, /, **more: object) -> None:
         super().line(type, content, **{"uuid": f"{self.session}-{self.number + 1}", **more})
         assert isinstance(self.app.clock, FixedClock)
         self.app.clock.at = self.app.clock.at.plus(seconds=30)

@@ -15,7 +15,7 @@ class Transcript:
         self.number = 0
         self.agent = ""  # the subagent whose transcript it is
 
-    def line(self, type: str, content: object, **more: object) -> None:
+    def line(self, type: str, content: object, /, **more: object) -> None:
         self.number += 1
         at = Moment(self.app.clock.now().micros + 1_000 * self.number).iso()
         said = {

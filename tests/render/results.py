@@ -4,10 +4,12 @@ from dataclasses import replace
 
 from recollect.model import report as p
 from recollect.model import result as r
+from recollect.model import timeline as t
 from recollect.model.codec import Json
-from recollect.model.memory import Thread
+from recollect.model.memory import Kind, Status, Thread
 from recollect.model.plan import Alias, Create, FileChange, Link, Move, Remove, Say, Unalias, Unlink, Unsay, Update
 from recollect.model.query import Drop, Hit
+from recollect.model.session import Ending
 from tests.values import NOW, bridge, messages, plan, renamed, rule, thread
 
 DARK = thread("Dark mode", days_old=2, topics=("ui", "themes"), pinned=True)
@@ -43,6 +45,20 @@ LOGGED: dict[str, Json] = {
 
 _CANDIDATE = p.Candidate(
     DARK.id, "Dark mode", "thread", "project", "user", 0.8, 0.8, True, "", "Because it shares `dark`.", "It is on.", {}
+)  # fmt: skip
+
+_SESSION = t.SessionRow("0f1e2d3c-aaaa", "Claude Code", NOW, NOW.plus(seconds=90), 9, 2, 1, 120, True)
+_TOLD = t.Told(
+    "prompt", NOW, "[recollect]\n- a rule", 6, (t.Reason(TABS.id, "Use tabs", "Because.", "", {"near": 0.4}),), {}
+)
+_TURN = t.TurnSteps(
+    9, NOW, "Fix the cart", told=(_TOLD, replace(_TOLD, text="", reasons=(), left_out={"it is muted": (DARK.id,)})),
+    calls=(t.CallStep("c1", "Bash", "make"), t.CallStep("c2", "Bash", "make test", Ending.FAILURE, "no", (_TOLD,))),
+    all_calls=5, failed_calls=1, reply="Done.", ended=Ending.SUCCESS, helped=(TABS.id,),
+    heard=(t.HeardSentence("use tabs", "Use tabs.", "it reads like one", True, TABS.id, Status.ACTIVE),
+           t.HeardSentence("tabs?", "Tabs?", "it is a question", True)),
+    kept=(t.KeptMemory(DARK.id, Kind.THREAD, "Dark mode", Status.ACTIVE),
+          t.KeptMemory(TABS.id, Kind.RULE, "Use tabs", Status.CANDIDATE)),
 )  # fmt: skip
 
 RESULTS: tuple[r.Result, ...] = (
@@ -94,5 +110,9 @@ RESULTS: tuple[r.Result, ...] = (
               {"prompt": {"times": 4, "p50": 20, "p95": 40}}, {"2026-02-01": {"classify": (1, 900)}},
               (p.StoreSize("project", 4_096, NOW), p.StoreSize("user", 4_096, None))),
     p.Figures((p.Day("2026-02-01"),), {}, {}),
+    t.Sessions((_SESSION, replace(_SESSION, has_transcript=False)), 30),
+    t.Sessions((), 0),
+    t.Timeline(_SESSION, (t.TurnSteps(0, NOW, "", told=(_TOLD,)), _TURN), 9, "Its transcript is gone."),
+    t.Timeline(_SESSION, (), 0),
     r.Tour((r.Step("Why.", "recollect pin x", DONE),)),
 )  # fmt: skip

@@ -16,7 +16,7 @@ from recollect.base.files import write_view
 from recollect.base.moment import Moment
 from recollect.model.ask import Use
 from recollect.model.codec import Json, decode, encode
-from recollect.model.session import Act, EventName, Heartbeat, SessionPart, StateRecord
+from recollect.model.session import Act, EventName, Heartbeat, SessionPart, Speaker, StateRecord
 from recollect.recall.selection import Focus
 
 if TYPE_CHECKING:
@@ -77,6 +77,9 @@ class ReadPart:
     change: str = ""  # the import; empty: it is read live, while it is written
     cursor: Cursor = field(default_factory=Cursor)
     ended: bool = False  # its session is over
+    prompts: int = 0  # that a person sent in it
+    began: Moment | None = None  # the times of its first and its last act
+    last_at: Moment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +107,15 @@ class ReadTranscript:
             acts=(*before, *new), new_from=len(before), **flags,
         )  # fmt: skip
 
-    def with_part(self, part: ReadPart) -> ReadTranscript:
-        """With more read live or by the same import, or by the next import."""
-        before = self.parts[:-1] if self.last.change == part.change else self.parts
-        return replace(self, parts=(*before, part))
+    def with_part(self, change: str, cursor: Cursor, ended: bool, acts: Sequence[Act] = ()) -> ReadTranscript:
+        """With these acts read live or by the same import, or by the next import."""
+        is_same = bool(self.parts) and self.last.change == change
+        part = self.last if is_same else ReadPart(change)
+        prompts = sum(act.speaker is Speaker.PERSON and not (act.agent or act.refuses) for act in acts)
+        times = [one for one in (part.began, part.last_at, *(act.at for act in acts)) if one is not None]
+        began, last_at = (min(times), max(times)) if times else (None, None)
+        part = ReadPart(change, cursor, ended, part.prompts + prompts, began, last_at)
+        return replace(self, parts=(*(self.parts[:-1] if is_same else self.parts), part))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from recollect.agents import Transcript
 from recollect.app import rule_keeping, session_ledger
 from recollect.app.core import IMPORT_ACTOR, App
-from recollect.app.states import CURSORS, ReadPart, ReadTranscript
+from recollect.app.states import CURSORS, ReadTranscript
 from recollect.base.clock import FixedClock
 from recollect.base.errors import Conflict
 from recollect.base.moment import Moment
@@ -154,7 +154,7 @@ class Importer:
         acts = piece.new.values()
         fresh = [replace(act, at=min(act.at if act.at > _BEFORE_AGENTS else undated, now)) for act in acts]
         is_over = not piece.more and self._is_over(one)
-        after = known.with_part(ReadPart(change, reading.cursor, is_over))
+        after = known.with_part(change, reading.cursor, is_over, fresh)
         ends_now = is_over and (bool(fresh) or (bool(known.parts) and not known.last.ended))
         part = known.session_part(reading.acts, fresh, ended=ends_now, past=True)
         reading.acts.extend(fresh)

@@ -5,7 +5,7 @@ forked or resumed repeat older lines in new files, under other ids."""
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -30,6 +30,7 @@ _ACTS_HELD = 200
 _COMPARED_CHARS = 200
 _CALLS_HELD = 500
 _PRINTS_HELD = 5_000
+_ANSWERS = frozenset({Voice.REPLY, Voice.TOOL_CALL, Voice.TOOL_RESULT, Voice.SUMMARY})
 _SPEAKERS = {Voice.PROMPT: Speaker.PERSON, Voice.TOOL_RESULT: Speaker.TOOL}
 _SPEAKERS |= dict.fromkeys((Voice.PLAN, Voice.REPLY), Speaker.AGENT)
 
@@ -100,6 +101,48 @@ def read_end(app: App, host: str, transcript: str) -> list[Act]:
     """The last acts, as the file is now; empty where it cannot be read."""
     size = file_size(transcript)
     return list(read_back(app, host, Path(transcript), Cursor(size)).acts) if size > 0 else []
+
+
+class TurnStart(NamedTuple):  # where a turn begins in a transcript, and what was typed before and not sent yet
+    offset: int
+    id: str
+    at: Moment
+    queued: tuple[Utterance, ...]
+    sent: str
+
+
+def find_turns(app: App, host: str, path: Path) -> tuple[list[TurnStart], Reading]:
+    """Reads all of a transcript, but looks only at what a person typed or was put in by hooks. Also returns what
+    `read_turns` needs to know."""
+    reading, tail, starts, offset = Reading(), Tail(path), list[TurnStart](), 0
+    for utterances in agents.utterances_by_line(host, tail):
+        for one in utterances:
+            if one.voice in _ANSWERS or one.call or one.agent_id:
+                continue
+            queued, sent = tuple(reading.queued), reading.sent
+            act = _act(app, host, reading, one)
+            is_new = act is not None and (not starts or starts[-1].offset != offset)
+            if act is not None and is_new and (act.plan or act.speaker is Speaker.PERSON):
+                starts.append(TurnStart(offset, act.id, act.at, queued, sent))
+        offset = tail.offset
+    return starts, reading
+
+
+def read_turns(
+    app: App, host: str, path: Path, known: Reading, first: TurnStart, until: int
+) -> Iterator[tuple[int, Utterance, Act | None]]:
+    """What was said from the start of a turn up to an offset, with the offset of each line. Results of calls that went
+    well are left out; nobody looks at them."""
+    reading = Reading(queued=deque(first.queued), sent=first.sent, printed=known.printed)
+    tail, offset = Tail(path, Cursor(first.offset)), first.offset
+    for utterances in agents.utterances_by_line(host, tail):
+        if tail.offset > until:
+            return
+        for one in utterances:
+            if not one.agent_id:
+                is_dull = one.voice is Voice.TOOL_RESULT and not (one.call and one.call.failed)
+                yield offset, one, _act(app, host, reading, replace(one, text="") if is_dull else one)
+        offset = tail.offset
 
 
 def _act(app: App, host: str, reading: Reading, utterance: Utterance) -> Act | None:

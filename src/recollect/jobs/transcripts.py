@@ -17,7 +17,7 @@ from pathlib import Path
 
 from recollect.app import notices, rule_keeping, session_ledger
 from recollect.app.core import App
-from recollect.app.states import CLAIMED_PROMPTS, CURSORS, EVENTS_READ, Memo, ReadPart, ReadTranscript
+from recollect.app.states import CLAIMED_PROMPTS, CURSORS, EVENTS_READ, Memo, ReadTranscript
 from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged, StoreFull
 from recollect.jobs import transcript_reader, vault_sync
 from recollect.jobs.runner import JOBS
@@ -95,7 +95,7 @@ def read_some(app: App, state: ReadingState) -> bool:
             if one.last.ended or one.agent or one.session in now_open or changed_at(one.path) > still.micros:
                 continue
             part = one.session_part(state.reading(app, one).acts, (), ended=True)
-            after = one.with_part(replace(one.last, ended=True))
+            after = one.with_part("", one.last.cursor, ended=True)
             run_turn_jobs(app, store, part, partial(CURSORS.write, store, after, cursor_key(one.path)))
             ended.add(one.session)
     for session in ended:
@@ -145,7 +145,7 @@ def _read_one(app: App, store: Store, state: ReadingState, one: ReadTranscript, 
         ended=EventName.SESSION_ENDED in events and not one.agent and not piece.more,
     )  # fmt: skip
     ended = part.ended or (one.last.ended and not fresh)
-    after = replace(one.with_part(ReadPart("", reading.cursor, ended)), read_at=app.clock.now())
+    after = replace(one.with_part("", reading.cursor, ended, fresh), read_at=app.clock.now())
 
     def write_cursor() -> None:
         CURSORS.write(store, after, cursor_key(one.path))

@@ -13,6 +13,7 @@ from recollect.model.memory import Bridge, Memory, Message, Status
 from recollect.model.plan import Plan, change_json
 from recollect.model.query import Drop, Hit
 from recollect.model.report import Activity, Figures, Trial
+from recollect.model.timeline import Quote, Sessions, Timeline
 
 
 class Scope(StrEnum):  # which of the two stores: this project's, or the one for all projects
@@ -85,6 +86,7 @@ class Card:  # a memory and its current state
     importance: int = 100  # shown to people, 0 to 100: how strong it still is, times how useful it has proved
     replaces: tuple[str, ...] = ()  # of a rule that waits: the rules in force that it may replace
     condition: Condition = Condition.ACTIVE
+    context: Quote | None = None  # of a rule: what it was made from, where its transcript is still there
 
     @property
     def version(self) -> str:
@@ -93,7 +95,7 @@ class Card:  # a memory and its current state
 
     def as_json(self) -> dict[str, Json]:
         data = {**encode(self.memory), "strength": round(self.strength, 4), **_fields(self, "scope condition version")}
-        return _with(data, replaces=list(self.replaces))
+        return _with(data, replaces=list(self.replaces), context=encode(self.context))
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,6 +383,7 @@ class Tour:
 Result = (
     Cards | Shown | Found | Recalled | Reasons | Done | History | Overview
     | Suggested | Compacted | Verified | Checkup | Configured | Summary | Tour | Activity | Trial | Figures
+    | Sessions | Timeline
 )  # fmt: skip
 
 

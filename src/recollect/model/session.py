@@ -37,6 +37,13 @@ class Session:
     epoch: int = 0  # rises when the agent forgets what it was shown (compaction, clear)
 
 
+class SessionCounts(NamedTuple):
+    prompts: int = 0
+    told: int = 0  # memories that it was told
+    chars: int = 0  # that they took
+    kept: int = 0  # memories that came from it
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
     id: str

@@ -149,9 +149,10 @@ class HookReply:
 
         def write() -> None:
             left_out = {drop.id for drop in injection.left_out}
-            for found in self.recalls:
+            for number, found in enumerate(self.recalls):
                 kept = tuple(one for one in found.found if one.hit.memory.id not in left_out)
-                record_recall(app, replace(found, found=kept, drops=(*injection.left_out, *found.drops)), injected)
+                told = injected if number == 0 else injected | {"chars": 0}  # both in one text, which counts once
+                record_recall(app, replace(found, found=kept, drops=(*injection.left_out, *found.drops)), told)
             if delivered and self.waiting:
                 notices.clear(app, self.waiting)
             count_answer(app, event.name, shown if delivered else 0, chars, took_ms)

@@ -14,6 +14,7 @@ from recollect.app.lookup import UNASKED_OPS
 from recollect.app.plan_gate import files_of
 from recollect.base.errors import BadInput, Conflict, NotFound, RecollectError, UnknownId
 from recollect.base.text import clip, first_line_title, one_line, storable
+from recollect.jobs.rule_contexts import with_contexts
 from recollect.lifecycle import edits
 from recollect.lifecycle.differences import differences
 from recollect.model.codec import version_of
@@ -51,17 +52,23 @@ def threads(
 
 
 def show(app: App, id: Name, *, content: Annotated[bool, Arg("Print only its content.")] = False) -> Shown:
+    shown = load_shown(app, id)
+    if content:
+        return replace(shown, content=True)
+    scope, memory = shown.card.scope, shown.card.memory
+    files = tuple(files_of(app, memory).items()) if scope is Scope.PROJECT else ()
+    path = note_files.file_of(app, scope, memory)
+    return replace(shown, card=with_contexts(app, [shown.card])[0], files=files, file=str(path or ""))
+
+
+def load_shown(app: App, id: str) -> Shown:
+    """Without what takes a look at files."""
     scope, memory = app.find(id)
     store = app.reader(scope)
     _, messages, bridges, merged = load_whole(store, memory)
     ends = [store.get(one.target if one.source == memory.id else one.source, follow=False) for one in bridges]
     titled = tuple((bridge, end.title if end else "?") for bridge, end in zip(bridges, ends, strict=True))
-    files = tuple(files_of(app, memory).items()) if scope is Scope.PROJECT and not content else ()
-    path = note_files.file_of(app, scope, memory)
-    return Shown(
-        card(app, scope, memory), id if id in merged else memory.id, messages, titled, merged, content, files,
-        str(path or ""),
-    )  # fmt: skip
+    return Shown(card(app, scope, memory), id if id in merged else memory.id, messages, titled, merged)
 
 
 def pin(

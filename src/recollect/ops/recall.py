@@ -22,7 +22,7 @@ from recollect.model.query import REACHED, Hit, Query
 from recollect.model.result import Found, Reasons, Recalled, Recollection, Scope
 from recollect.model.session import RecallRecord
 from recollect.ops.library import Limit, card, parse_limit, read_day
-from recollect.ops.memories import show
+from recollect.ops.memories import load_shown
 from recollect.ops.table import Arg
 from recollect.recall import selection
 
@@ -123,7 +123,7 @@ def answer(app: App, query: Query, until_s: float | None = None) -> Recalled:
         timed = TimedQuestion(app, query.text, until_s) if until_s is not None else None
         return _with_bridges(app, search_memory(app, query, timed=timed))
     id, offset = reference
-    shown = show(app, id)
+    shown = load_shown(app, id)
     memory, strength, scope = shown.card.memory, shown.card.strength, shown.card.scope
     parts = (("match", 1.0), ("near", 1.0), ("strength", strength))
     stored = app.reader(scope).get(memory.id, follow=False) or memory

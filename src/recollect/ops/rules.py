@@ -16,6 +16,7 @@ from recollect.base.errors import BadInput
 from recollect.base.text import clip, first_line_title, one_line
 from recollect.capture import prompt_rules, rule_relations
 from recollect.capture.prompt_text import Action, Draft, FoundRule, Piece
+from recollect.jobs.rule_contexts import with_contexts
 from recollect.lifecycle import edits
 from recollect.model.codec import Json
 from recollect.model.memory import ACCEPTED_TAG, Kind, Lane, Rule, RuleType, Status
@@ -93,6 +94,7 @@ def list_inbox(app: App, *, limit: Limit = 50) -> Cards:
         store = app.reader(card.scope)
         found = filter(None, (store.get(id, follow=False) for id in linked_replaced(store, card.memory)))
         shown.append(replace(card, replaces=tuple(old.id for old in found if old.status is Status.ACTIVE)))
+    shown = with_contexts(app, shown)
     return replace(cards, cards=tuple(shown), what="rules" if shown else "rules wait in the inbox")
 
 
@@ -216,7 +218,7 @@ def _explanation(draft: Draft, *, numbers: bool) -> Iterator[str]:
         where = "this project" if one.scope is Scope.PROJECT else "all projects"
         yield f"{begins}: {one.rule} ({one.rule_type}, for {where})"
     for piece in draft.pieces:
-        action, reason = _judgement(draft, piece)
+        action, reason = judge_sentence(draft, piece)
         yield _SENTENCES[action].format(clip(one_line(piece.text), 80), reason)
         if numbers:
             words = "" if piece.odds is None else f", words {piece.odds:+.1f} (waits from {prompt_rules.WAITS:+.1f})"
@@ -224,7 +226,7 @@ def _explanation(draft: Draft, *, numbers: bool) -> Iterator[str]:
             yield f"    form {piece.score:+.1f} (waits from {prompt_rules.INBOX:+.1f}){words}{signals}"
 
 
-def _judgement(draft: Draft, piece: Piece) -> tuple[Action, str]:
+def judge_sentence(draft: Draft, piece: Piece) -> tuple[Action, str]:
     """What becomes of a sentence, and why."""
     action = prompt_rules.action_of(piece)
     if piece.veto:

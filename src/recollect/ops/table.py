@@ -85,6 +85,7 @@ class Op(NamedTuple):
 
 _PERSON = "inspects the machine; for people only"
 _ASKS = "asks a language model, which a person pays for"
+_SAID = "shows what was said in sessions; for people only"
 _FILES = "reads or writes files of the user's choosing"
 _READ, _WRITE, _KEEP = Effect
 _MEMORIES, _NOTES, _MAINTENANCE, _AGENTS, _DEVELOPERS = Group
@@ -110,6 +111,10 @@ OPS: tuple[Op, ...] = (
        "notes --tag deploy", everyday=True, aliases=("note list",)),
     Op("why", "recall:why", _READ, _MEMORIES, "Show why a memory was shown, and which were left out.", "why",
        everyday=True, aliases=("inspect",)),
+    Op("sessions", "sessions:listing", _READ, _AGENTS, "List the sessions of this project, newest first.", "sessions",
+       _SAID),
+    Op("session", "sessions:session", _READ, _AGENTS, "Show a session turn by turn: what was told, done, heard, kept.",
+       "session last --limit 3", _SAID),
     Op("undo", "memories:undo", _WRITE, _MEMORIES, "Take back the last change, or a given one.", "undo", everyday=True),
     Op("import sessions", "past_sessions:import_past", _WRITE, _MAINTENANCE,
        "Read past sessions of a coding agent into memory.", "import sessions --dry-run", _FILES, everyday=True,

@@ -190,6 +190,10 @@ def without_ours(text: str) -> str:
     return _BLOCK.sub("", text) if "[recollect " in text else text
 
 
+def own_blocks(text: str) -> list[str]:
+    return [block.group() for block in _BLOCK.finditer(text)]
+
+
 def marks_shown(text: str) -> tuple[str, ...]:
     """The ledger's marks of what our blocks in this text say, in order."""
     entries = (entry for block in _BLOCK.finditer(text) for entry in _ENTRY.finditer(block.group()))

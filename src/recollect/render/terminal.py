@@ -14,9 +14,11 @@ from recollect.model import result as results
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Note, Rule, Status
 from recollect.model.result import Counts, Mark, Scope
+from recollect.model.timeline import Sessions, Timeline
 from recollect.render.blocks import SHORT_ID, Block, Line, Table, Tone, found_blocks, reason_blocks
 from recollect.render.recall_text import ago, recall_text, time_span
 from recollect.render.report_blocks import activity_blocks, figure_blocks, trial_blocks
+from recollect.render.session_blocks import session_list_blocks, timeline_blocks
 
 _WHOLE_ID = re.compile(r"\b[a-z]{2,12}_\d{8}_\d{6}_([0-9a-f]{6})\b")
 _TITLE_CHARS = 60
@@ -97,6 +99,8 @@ def _memory_blocks(shown: results.Shown, now: Moment) -> Iterator[Block]:
     if memory.superseded_by:
         yield Line(f"Replaced by {memory.superseded_by}", Tone.WARN)
     yield from (Line(), Line(memory.body))
+    if isinstance(memory, Rule) and memory.said:
+        yield Line(f'From your words: "{one_line(memory.said)}"', Tone.DIM)
     if shown.later:
         yield from (Line(), Line(f"Messages ({len(shown.messages)})", Tone.TITLE))
         yield from (Line(f"[{one.at.iso()[:16]} {one.source}] {one.content}") for one in shown.later)
@@ -323,4 +327,5 @@ _BLOCKS: Mapping[type, Callable[[Any, Moment], Iterator[Block]]] = {
     results.Verified: _verification_blocks, results.Checkup: _checkup_blocks, results.Configured: _setting_blocks,
     results.Summary: _summary_blocks, results.Tour: _tour_blocks, reports.Activity: activity_blocks,
     reports.Trial: trial_blocks, reports.Figures: figure_blocks,
+    Sessions: session_list_blocks, Timeline: timeline_blocks,
 }  # fmt: skip

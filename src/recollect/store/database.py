@@ -14,7 +14,16 @@ from recollect.base.errors import Conflict, StoreError
 from recollect.model.codec import content_hash
 from recollect.model.memory import Bridge, Lane, Memory, Message, Sketch, Status
 from recollect.model.query import Aged, Query
-from recollect.model.session import LedgerKey, Outcome, Pointer, RecallRecord, Session, StateRecord, Way
+from recollect.model.session import (
+    LedgerKey,
+    Outcome,
+    Pointer,
+    RecallRecord,
+    Session,
+    SessionCounts,
+    StateRecord,
+    Way,
+)
 from recollect.store import connect, rows, tokenizer
 from recollect.store.connect import Tuning, translated_errors
 from recollect.store.protocol import AnyRecord, Progress, Record
@@ -40,11 +49,23 @@ _LIKENESS = """
 _ORDERS = {"shown": "at, memory", "outcome": "seq DESC", "recall": "seq DESC"}  # others by their keys
 _CONDITIONS = {
     "memory": "seq IN (SELECT seq FROM recall_memory WHERE id = ?)",
+    "told_session": "json_extract(answer, '$.session') = ?",
     "under": "name >= ? AND name < ? || char(1114111)",  # by the index; no name begins with the last character there is
 }
 # Ten for each rating that it was of no use, and one for each time it went badly; a few too many at times.
 _MARKS = """(length(ratings) - length(replace(ratings, ':false', ''))) / 6 * 10
     + length(own) - length(replace(own, '-', '')) + iif(instr(ratings, '"never":true'), 1000, 0)"""
+
+
+# Each gives sessions and a count, in the order of SessionCounts.
+_COUNTED = (
+    "SELECT session, count(*) FROM event WHERE name = 'prompt' AND agent = '' GROUP BY session",
+    """SELECT session, count(DISTINCT substr(memory, 1, instr(memory || '#', '#') - 1)) FROM shown
+       WHERE way <> 'own' GROUP BY session""",
+    """SELECT answer ->> '$.session', sum(answer ->> '$.chars') FROM recall
+       WHERE answer ->> '$.delivered' GROUP BY answer ->> '$.session'""",
+    """SELECT "group", count(*) FROM memory WHERE "group" <> '' GROUP BY "group" """,
+)
 
 
 def silent(_done: int, _total: int) -> None:
@@ -260,6 +281,11 @@ class Database:
         """`records` without what no prompt waits for."""
         sql = "SELECT memory FROM shown WHERE session = ? AND agent = ? AND epoch = ? AND way = ?"
         return frozenset(mark for (mark,) in self._every(sql, *key, str(way)))
+
+    def session_counts(self) -> dict[str, SessionCounts]:
+        counted = [dict(self._every(sql)) for sql in _COUNTED]
+        sessions = {session for counts in counted for session in counts}
+        return {one: SessionCounts(*(counts.get(one, 0) for counts in counted)) for one in sessions}
 
     def events(self, *, after: int = 0, limit: int = 100) -> list[tuple[int, Pointer]]:
         sql = f"SELECT seq, {rows.select('event')} FROM event WHERE seq > ? ORDER BY seq LIMIT ?"  # noqa: S608

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from recollect.model.memory import Bridge, Memory, Message, Sketch
     from recollect.model.query import Owner, PassageEvidence, Place, Query, VectorEvidence, WordEvidence
     from recollect.model.result import Counts, Entry, Finding
-    from recollect.model.session import LedgerKey, Way
+    from recollect.model.session import LedgerKey, SessionCounts, Way
 
 Progress = Callable[[int, int], None]  # called with what is done and what there is to do
 Record = TypeVar("Record", Alias, Session, ShownMemory, Outcome, RecallRecord, ReadAct, StateRecord)
@@ -110,6 +110,8 @@ class Store(Protocol):
     def records(self, kind: type[Record], /, *, limit: int = -1, **filters: object) -> list[Record]: ...
     # Of the passages, turns and memories that a ledger holds.
     def marks(self, key: LedgerKey, way: Way) -> frozenset[str]: ...
+    # Of every session on record: its prompts and what it was told, as far as they are kept; and what came from it.
+    def session_counts(self) -> dict[str, SessionCounts]: ...
     # The queue of pointers that were put, numbered, in the order they came.
     def events(self, *, after: int = 0, limit: int = 100) -> list[tuple[int, Pointer]]: ...
 

@@ -1,0 +1,110 @@
+"""Sessions as a person looks at them: a list, and one session turn by turn: what was told, done, heard and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from recollect.base.moment import Moment
+from recollect.model.memory import Kind, Status
+from recollect.model.session import Ending
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    id: str
+    agent: str  # its title: `Claude Code`
+    began: Moment
+    last_at: Moment
+    prompts: int
+    told: int  # memories
+    kept: int  # memories
+    tokens: int  # about so many were added to it, as far as that is on record
+    has_transcript: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:  # newest first
+    sessions: tuple[SessionRow, ...]
+    total: int
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:  # why a memory was told
+    id: str
+    title: str
+    why: str = ""  # a sentence; empty where that is no longer on record
+    passage: str = ""
+    components: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:  # one text that was put in front of the agent
+    event: str
+    at: Moment
+    text: str  # as the agent got it; empty where its transcript does not hold it
+    tokens: int
+    reasons: tuple[Reason, ...]
+    left_out: Mapping[str, tuple[str, ...]]  # ids of memories that came near, by the reason in words
+    delivered: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CallStep:
+    id: str
+    tool: str
+    what: str
+    ended: Ending | None = None  # None: nothing is known against it
+    problem: str = ""  # the error, or what the person said when refusing it
+    told: tuple[Told, ...] = ()  # just before it
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:  # a person's words in the prompt they are from, of which about 600 characters are left
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeardSentence:  # of a prompt
+    words: str
+    rule: str  # as it is kept, or would be
+    why: str
+    is_near: bool  # it reads like a rule
+    memory: str = ""  # the rule that says so now
+    status: Status | None = None  # of that rule
+
+
+@dataclass(frozen=True, slots=True)
+class KeptMemory:
+    id: str
+    kind: Kind
+    title: str
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSteps:
+    number: int  # from 1; 0 is what came before the first prompt
+    at: Moment
+    prompt: str
+    is_plan: bool = False  # the agent's own plan began it, not a person's words
+    told: tuple[Told, ...] = ()
+    calls: tuple[CallStep, ...] = ()  # the first ones, and those that failed or were told something
+    all_calls: int = 0
+    failed_calls: int = 0
+    reply: str = ""  # the agent's last words
+    ended: Ending | None = None
+    helped: tuple[str, ...] = ()  # memories that counted as having helped
+    heard: tuple[HeardSentence, ...] = ()
+    kept: tuple[KeptMemory, ...] = ()  # besides the rules in `heard`
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    session: SessionRow
+    turns: tuple[TurnSteps, ...]
+    all_turns: int
+    note: str = ""  # what is missing, and why

@@ -1,0 +1,297 @@
+"""The turns of one session, from its transcript, each joined with what is on record: what was told and why, how calls
+and turns ended, and what became of each sentence that a person said. Long texts are cut; everything is redacted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from recollect.agents.transcript import Voice
+from recollect.app import rule_keeping
+from recollect.app.core import App
+from recollect.base.moment import Moment
+from recollect.base.text import clip, estimate_tokens, one_line
+from recollect.capture.call_outcomes import SHOWN_BEFORE_S
+from recollect.capture.prompt_rules import is_like_a_rule, word_rule
+from recollect.capture.rule_relations import says_same
+from recollect.capture.turns import message_id
+from recollect.jobs.transcript_reader import Reading, TurnStart, read_turns
+from recollect.model.memory import Kind, Memory, Rule, Status
+from recollect.model.query import Query
+from recollect.model.session import (
+    Act,
+    Ending,
+    EventName,
+    Outcome,
+    RecallRecord,
+    ShownMemory,
+    Speaker,
+    Way,
+    memory_of,
+    shorten,
+)
+from recollect.model.timeline import CallStep, HeardSentence, KeptMemory, Reason, Told, TurnSteps
+from recollect.ops.rules import judge_sentence
+from recollect.render import inject
+from recollect.render.blocks import drop_sentence, hit_sentence
+
+_MAX_CALLS = 20  # of one turn that are shown
+_MAX_CALLS_READ = 1_000
+_MAX_SENTENCES = 30  # of one prompt
+_WHAT_CHARS, _REPLY_CHARS = 300, 600
+_SAME_S = 60.0  # a text is written down so long after it was recorded at most
+_MAX_KEPT = 2_000
+_TO_THE_END = 1 << 62
+_TAGS = re.compile(r"^\s*<\w+>|</\w+>\s*$")  # that a client puts around an error
+
+
+@dataclass(slots=True)
+class RawTurn:  # as the transcript tells it
+    number: int
+    at: Moment = field(default_factory=lambda: Moment(0))
+    begun_by: Act | None = None
+    prompt: str = ""
+    folder: str = ""  # where the session began: left out of the paths
+    is_plan: bool = False
+    said: list[str] = field(default_factory=list)  # what the person said in it
+    blocks: dict[str, Moment | None] = field(default_factory=dict)  # texts of ours, with the time of their line
+    calls: list[CallStep] = field(default_factory=list)
+    all_calls: int = 0
+    reply: str = ""
+
+
+class Record:
+    """What was recalled for an agent, as it was logged."""
+
+    def __init__(self, kept: RecallRecord) -> None:
+        self.at, self.answer = kept.at, json.loads(kept.answer)
+        self.event = str(self.answer.get("event", ""))
+        self.ids = {hit["id"] for hit in self.answer["hits"]}
+
+
+def load_records(app: App, session: str) -> list[Record]:
+    """Oldest first."""
+    found = [kept for _, store in app.scopes() for kept in store.records(RecallRecord, told_session=session)]
+    return sorted(map(Record, found), key=lambda one: one.at)
+
+
+def recorded_turns(records: Sequence[Record]) -> list[RawTurn]:
+    """As far as prompts were searched for."""
+    asked = [one for one in records if one.event == EventName.PROMPT]
+    return [RawTurn(number, one.at, prompt=str(one.answer["query"])) for number, one in enumerate(asked, start=1)]
+
+
+def read_raw(
+    app: App,
+    host: str,
+    path: Path,
+    starts: Sequence[TurnStart],
+    reading: Reading,
+    first: int,
+    most: int,
+    begun: RawTurn,
+) -> Iterator[RawTurn]:
+    """`most` turns from the `first` on; before turn 1, what came before it, which is added to `begun`."""
+    shown = {start.offset: (number, start) for number, start in enumerate(starts, start=1)}
+    turn = begun if first == 1 else None
+    begin = TurnStart(0, "", Moment(0), (), "") if first == 1 else starts[first - 1]
+    until = starts[first - 1 + most].offset if len(starts) >= first + most else _TO_THE_END
+    for offset, utterance, act in read_turns(app, host, path, reading, begin, until):
+        number, start = shown.get(offset, (0, begin))
+        if number and (turn is None or turn.number != number):
+            if turn is not None:
+                yield turn
+            turn = RawTurn(number, start.at, folder=begun.folder)
+        if turn is None:
+            continue
+        if utterance.voice is Voice.INJECTION:
+            for block in inject.own_blocks(utterance.text):
+                turn.blocks.setdefault(app.redactor.clean(block).text, utterance.at)
+        elif act is not None:
+            _add_act(turn, act)
+    if turn is not None:
+        yield turn
+
+
+def _add_act(turn: RawTurn, act: Act) -> None:
+    if act.use is not None:
+        turn.all_calls += 1
+        ended = Ending.REFUSAL if act.refused else Ending.FAILURE if act.failed else None
+        what = shorten((act.use.what or ", ".join(act.use.files)).replace(f"{turn.folder}/", ""))
+        problem = shorten(_TAGS.sub("", act.text)) if ended is Ending.FAILURE else ""
+        if len(turn.calls) < _MAX_CALLS_READ:
+            turn.calls.append(CallStep(act.id, act.use.tool, what, ended, problem))
+    elif act.plan or act.speaker is Speaker.PERSON:
+        turn.begun_by, turn.is_plan = turn.begun_by or act, turn.is_plan or act.plan
+        turn.said += [act.text] if act.speaker is Speaker.PERSON else []
+        if act.refuses:
+            turn.calls[:] = [
+                replace(one, problem=shorten(act.text)) if one.id == act.refuses else one for one in turn.calls
+            ]
+        else:
+            turn.prompt = "\n\n".join(filter(None, (turn.prompt, act.text)))
+    elif act.speaker is Speaker.AGENT:
+        turn.reply = act.text
+
+
+class Turns:
+    """`until`, `following`: when the first turn begins that is not shown any more, and the act that begins it."""
+
+    def __init__(
+        self, app: App, session: str, records: Sequence[Record], raw: Sequence[RawTurn], until: Moment | None,
+        following: str = "",
+    ) -> None:  # fmt: skip
+        self._app, self._session, self._raw, self._store = app, session, raw, app.reader(app.scope)
+        self._next = following
+        begins = [turn.at.plus(seconds=-SHOWN_BEFORE_S) for turn in raw]
+        self._begins = [Moment(0) if turn.number == 0 else at for turn, at in zip(raw, begins, strict=True)]
+        self._until = until.plus(seconds=-SHOWN_BEFORE_S) if until else None
+        self._records = [one for one in records if self._turn_at(one.at) is not None]
+        self._outcomes = {one.act: one for one in self._store.records(Outcome, session=session) if not one.agent}
+        shown = self._store.records(ShownMemory, session=session)
+        self._reminders = [one for one in shown if one.call and one.way is Way.REMINDED]
+
+    def _turn_at(self, at: Moment) -> int | None:
+        """The place of the turn in which something happened at this time; None where it is not shown."""
+        if self._until is not None and at >= self._until:
+            return None
+        return next((place for place in range(len(self._begins) - 1, -1, -1) if self._begins[place] <= at), None)
+
+    def steps(self) -> Iterator[TurnSteps]:
+        told = self._told()
+        messages = {one.id: one.thread_id for one in self._store.messages(ids=[*map(self._message, self._raw)] or [""])}
+        kept = self._kept_by_turn()
+        for place, turn in enumerate(self._raw):
+            calls, before = self._calls(turn, told[place])
+            heard = tuple(sentence for words in turn.said for sentence in self._heard(words))
+            known = {one.memory for one in heard}
+            thread = self._store.get(messages.get(self._message(turn), ""))
+            memories = [one for one in (*kept[place], thread) if one is not None and one.id not in known]
+            failed = sum(one.ended in (Ending.FAILURE, Ending.AGENT_FAILURE) for one in calls)
+            if turn.number == 0 and not (before or calls or memories):
+                continue
+            following = [one.begun_by.id for one in self._raw[place + 1 : place + 2] if one.begun_by]
+            ended = self._outcomes.get(next(iter(following), self._next))
+            yield TurnSteps(
+                turn.number, turn.at, turn.prompt, turn.is_plan, before, _choose(calls), turn.all_calls, failed,
+                clip(turn.reply, _REPLY_CHARS), ended.kind if ended else None, ended.shown if ended else (), heard,
+                tuple(_kept(one) for one in {one.id: one for one in memories}.values()),
+            )  # fmt: skip
+
+    # What was told
+
+    def _told(self) -> list[list[Told]]:
+        """By turn: the texts in the transcript with their records, then records without a text."""
+        told: list[list[Told]] = [[] for _ in self._raw]
+        left = list(self._records)
+        for place, turn in enumerate(self._raw):
+            for text, at in turn.blocks.items():
+                ids = dict.fromkeys(memory_of(mark) for mark in inject.marks_shown(text))
+                found = next((one for one in left if one.ids and one.ids <= ids.keys() and _is_near(one.at, at)), None)
+                if found is not None:
+                    left.remove(found)
+                    told[place].append(_told_by(found, text))
+                else:
+                    event = EventName.PROMPT if turn.number else EventName.SESSION_STARTED
+                    reasons = tuple(Reason(id, known[1].title) for id in ids if (known := self._app.exact(id)))
+                    told[place].append(Told(event, at or turn.at, text, estimate_tokens(len(text)), reasons, {}))
+        for one in left:
+            place_of = self._turn_at(one.at)
+            if place_of is not None and (one.ids or one.answer["dropped"]):
+                told[place_of].append(_told_by(one, ""))
+        return [sorted(own, key=lambda one: one.at) for own in told]
+
+    def _calls(self, turn: RawTurn, told: Sequence[Told]) -> tuple[list[CallStep], tuple[Told, ...]]:
+        """With how they ended, and what was told before them; and what was not told before one of them."""
+        by_call: dict[str, list[Told]] = {}
+        for one in told:
+            ids = {reason.id for reason in one.reasons}
+            near = (entry for entry in self._reminders if entry.memory in ids and _is_near(one.at, entry.at))
+            by_call.setdefault(next((entry.call for entry in near), ""), []).append(one)
+        calls = []
+        for call in turn.calls:
+            outcome = self._outcomes.get(call.id)
+            if outcome is not None and outcome.kind is not Ending.SUCCESS:
+                call = replace(call, ended=outcome.kind, problem=call.problem or outcome.next_state)
+            calls.append(replace(call, told=tuple(by_call.pop(call.id, ()))))
+        rest = sorted((one for own in by_call.values() for one in own), key=lambda one: one.at)
+        return calls, tuple(rest)
+
+    # What was heard and kept
+
+    @cached_property
+    def _rules(self) -> list[Rule]:
+        return [rule for _, store in self._app.scopes() for rule in rule_keeping.load_rules(store, *Status)]
+
+    def _heard(self, words: str) -> Iterator[HeardSentence]:
+        draft = rule_keeping.read_prompt(self._app, words)
+        spans = set[str]()
+        for piece in draft.pieces[:_MAX_SENTENCES]:
+            if any(piece.text in span for span in spans):
+                continue  # a part of the rule before it
+            worded = next((one for one in (*draft.found, *draft.refused) if piece.text in one.span), None)
+            if worded in draft.found:
+                spans.add(worded.span)
+            said = worded.span if worded else piece.text
+            text = worded.rule if worded else word_rule([piece.text], draft.language)
+            if not text:
+                continue
+            rule = self._standing(said, text)
+            status = rule.status if rule else None
+            why = judge_sentence(draft, piece)[1]
+            is_near = is_like_a_rule(piece) or worded in draft.found
+            yield HeardSentence(shorten(said), text, why, is_near, rule.id if rule else "", status)
+
+    def _standing(self, said: str, text: str) -> Rule | None:
+        """The rule that was made of these words, or says the same."""
+        own = [one for one in self._rules if one.said and one.said == said.strip()[: len(one.said)]]
+        return next(iter(own), None) or next((one for one in self._rules if says_same(text, one.body)), None)
+
+    def _kept_by_turn(self) -> list[list[Memory]]:
+        kept: list[list[Memory]] = [[] for _ in self._raw]
+        for _, store in self._app.scopes():
+            for memory in store.find(Query(group=self._session, limit=_MAX_KEPT)):
+                place = self._turn_at(memory.created_at)
+                if place is not None and memory.kind is not Kind.THREAD:
+                    kept[place].append(memory)
+        return kept
+
+    def _message(self, turn: RawTurn) -> str:
+        return message_id(turn.begun_by) if turn.begun_by else ""
+
+
+def _choose(calls: Sequence[CallStep]) -> tuple[CallStep, ...]:
+    """Those that failed or were told something, then the first ones."""
+    telling = [one for one in calls if one.ended or one.told]
+    wanted = {one.id for one in (*telling, *calls)[:_MAX_CALLS]}
+    return tuple(one for one in calls if one.id in wanted)
+
+
+def _told_by(record: Record, text: str) -> Told:
+    answer: Mapping[str, Any] = record.answer
+    how, question = str(answer["how"]), str(answer["query"])
+    reasons = []
+    for hit in answer["hits"]:
+        passage, parts = str(hit.get("passage", "")), hit["components"]
+        seen = f"{hit['title']}\n{passage}"
+        why = hit_sentence(parts, how=how, question=question, text=seen, unasked=True)
+        reasons.append(Reason(hit["id"], hit["title"], why, passage, {"score": hit["score"], **parts}))
+    left_out: dict[str, tuple[str, ...]] = {}
+    for drop in answer["dropped"]:
+        why = drop_sentence(drop["reason"], unasked=True)
+        left_out[why] = (*left_out.get(why, ()), drop["id"])
+    tokens = estimate_tokens(len(text) or int(answer.get("chars", 0)))
+    return Told(record.event, record.at, text, tokens, tuple(reasons), left_out, answer.get("delivered") is not False)
+
+
+def _is_near(one: Moment, other: Moment | None) -> bool:
+    return other is None or abs(one.micros - other.micros) <= _SAME_S * 1_000_000
+
+
+def _kept(memory: Memory) -> KeptMemory:
+    return KeptMemory(memory.id, memory.kind, clip(one_line(memory.title), 120), memory.status)
