@@ -110,6 +110,20 @@ def test_only_what_the_page_offers_can_be_done(ui: Ui):
     assert ui.get(f"{ui.project}/undo").status == 405
 
 
+@pytest.mark.parametrize(
+    ("op", "fields"),
+    [("rule add", {}), ("rule add", {"text": "  "}), ("edit", {"id": "nothing", "body": "x"}), ("forget", {}),
+     ("rate", {"thread_id": "x"}), ("rate", {"thread_id": "pnpm", "verdict": "<b>"}), ("undo", {"change": "x"}),
+     ("pin", {"text": "x", "boost": "many"}), ("link", {"source": "a"}), ("inbox accept", {"ids": ""}),
+     ("rule add", {"text": "x", "type": "\x00"})],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused_in_words(ui: Ui, op: str, fields: dict[str, str]):
+    answer = ui.do(op, **fields)
+    assert answer.status in (400, 404, 409), answer
+    assert 'role="alert"' in answer.body
+    assert "Traceback" not in answer.body
+
+
 def test_looking_never_writes(ui: Ui, pages: list[str]):
     before = ui.world.json("log", "--limit", "5"), ui.world.run("rules").stdout, files(ui.world.root / "shop")
     for path in pages:
@@ -235,6 +249,30 @@ def test_asking_and_writing_at_once_loses_nothing_and_does_nothing_twice(own_ui:
     # Each bar names its own change, so that Undo takes back the right one.
     for text, done in zip(said, wrote, strict=True):
         assert f"Pinned: {text}<" in own_ui.get(done.result().headers["Location"]).body
+
+
+def test_two_pages_and_a_command_that_change_one_memory_lose_nothing(own_ui: Ui):
+    world = own_ui.world
+    id = world.json("pin", "The smoke test takes four minutes.")["ids"][0]
+    seen = world.json("show", id)["version"]
+    world.run("edit", id, "--body", "The smoke test takes five minutes.")
+    late = own_ui.do("edit", id=id, body="It takes <six> minutes.", expect=seen, back=f"{own_ui.project}/now")
+    assert late.status == 409
+    for words in (
+        "was changed since you saw it",
+        "five minutes",
+        "It takes &lt;six&gt; minutes.",
+        "Write mine over it",
+    ):
+        assert words in late.body, words
+    assert world.json("show", id)["body"] == "The smoke test takes five minutes."
+    now = world.json("show", id)["version"]
+    with ThreadPoolExecutor(4) as workers:
+        texts = [f"It takes {number} minutes." for number in range(4)]
+        answers = list(workers.map(lambda text: own_ui.do("edit", id=id, body=text, expect=now), texts))
+    assert sorted(answer.status for answer in answers) == [303, 409, 409, 409]
+    assert world.json("show", id)["body"] in texts
+    assert "five minutes" in world.run("log", "--diff", "--limit", "10").stdout
 
 
 def test_a_page_that_is_left_open_holds_nobody_up_at_the_end(shop: World):
