@@ -76,7 +76,7 @@ def test_a_rule_is_rejected_or_reworded_in_place(own_ui: Ui, open_page: OpenPage
 
 
 def test_all_of_a_session_are_decided_at_once_wherever_they_are_kept(own_ui: Ui, inbox: Tab):
-    """One of the two is for this project and one for all: two stores, one act, one Undo."""
+    """One of the two is for this project and one for all: two stores, one change, one Undo."""
     before = _waiting(own_ui)
     for verb, done in (("Accept", "In force"), ("Reject", "Rejected")):
         inbox.page.get_by_role("button", name=f"{verb} all 2").click()
@@ -84,7 +84,7 @@ def test_all_of_a_session_are_decided_at_once_wherever_they_are_kept(own_ui: Ui,
         expect(_card(inbox, LESSON)).to_have_count(0)
         assert _waiting(own_ui) == [YARN]
         inbox.page.get_by_role("button", name="Undo").click()
-        _bar(inbox, "Undone: 2 changes")
+        _bar(inbox, "Undone: 2 memories")
         assert _waiting(own_ui) == before
 
 

@@ -5,7 +5,7 @@ accepts, edits or rejects them."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +24,7 @@ from recollect.model.plan import Create, Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Cards, Done, Scope, Summary
 from recollect.ops.library import Limit, Muted, list_kind
-from recollect.ops.memories import Expect, Topics, User, only_scope, refuse_unexpected, scope_of
+from recollect.ops.memories import Expect, Topics, User, as_one, refuse_unexpected, scope_of
 from recollect.ops.table import Arg
 
 if TYPE_CHECKING:
@@ -113,37 +113,40 @@ def edit(
 
 
 def reject(app: App, ids: Ids) -> Done:
-    scope, rules = _find_waiting(app, ids)
+    def commit(scope: Scope, rules: list[Rule]) -> Done:
+        def make(store: Store) -> Plan:
+            return edits.archive(*(store.get(rule.id, follow=False) or rule for rule in rules))
 
-    def make(store: Store) -> Plan:
-        return edits.archive(*(store.get(rule.id, follow=False) or rule for rule in rules))
+        return app.commit(scope, "inbox reject", make, lambda _: _say(rules, "archived; `restore` brings {} back"))
 
-    return app.commit(scope, "inbox reject", make, lambda _: _say(rules, "archived; `restore` brings {} back"))
+    return _decide(app, ids, commit)
 
 
 def _accept_rules(app: App, ids: tuple[str, ...], op: str, words: str | None, expect: str | None = None) -> Done:
     """What a person accepts is as good as said: it supersedes what it contradicts."""
-    scope, rules = _find_waiting(app, ids)
 
-    def make(store: Store) -> Plan:
-        now, accepted, changes = app.clock.now(), dict[str, tuple[Rule, Rule]](), dict[str, Update]()
-        for rule in rules:
-            known = store.get(rule.id, follow=False)
-            current = known if isinstance(known, Rule) else rule
-            refuse_unexpected(current, expect)
-            tags = tuple(dict.fromkeys((*current.tags, ACCEPTED_TAG)))
-            new = replace(current, status=Status.ACTIVE, reinforced_at=now, last_active_at=now, tags=tags)
-            if words is not None:
-                new = replace(new, body=words, title=first_line_title(words))
-            changes |= {one.id: one for one in supersede(store, new)}
-            for before, after in accepted.values():  # of two at once that contradict each other, the later one holds
-                if rule_relations.is_opposed(new.body, after.body):
-                    put_out = replace(after, status=Status.SUPERSEDED, superseded_by=new.id)
-                    changes[before.id] = Update.between(before, put_out)
-            accepted[rule.id], changes[rule.id] = (current, new), Update.between(current, new)
-        return Plan.of(changes.values())
+    def commit(scope: Scope, rules: list[Rule]) -> Done:
+        def make(store: Store) -> Plan:
+            now, accepted, changes = app.clock.now(), dict[str, tuple[Rule, Rule]](), dict[str, Update]()
+            for rule in rules:
+                known = store.get(rule.id, follow=False)
+                current = known if isinstance(known, Rule) else rule
+                refuse_unexpected(current, expect)
+                tags = tuple(dict.fromkeys((*current.tags, ACCEPTED_TAG)))
+                new = replace(current, status=Status.ACTIVE, reinforced_at=now, last_active_at=now, tags=tags)
+                if words is not None:
+                    new = replace(new, body=words, title=first_line_title(words))
+                changes |= {one.id: one for one in supersede(store, new)}
+                for before, after in accepted.values():  # of two that contradict each other, the later one holds
+                    if rule_relations.is_opposed(new.body, after.body):
+                        put_out = replace(after, status=Status.SUPERSEDED, superseded_by=new.id)
+                        changes[before.id] = Update.between(before, put_out)
+                accepted[rule.id], changes[rule.id] = (current, new), Update.between(current, new)
+            return Plan.of(changes.values())
 
-    return app.commit(scope, op, make, lambda _: _say(rules, "in force"))
+        return app.commit(scope, op, make, lambda _: _say(rules, "in force"))
+
+    return _decide(app, ids, commit)
 
 
 def _say(rules: Sequence[Rule], what: str) -> str:
@@ -152,16 +155,16 @@ def _say(rules: Sequence[Rule], what: str) -> str:
     return f"{len(rules)} rules are {what.format('them')}."
 
 
-def _find_waiting(app: App, ids: Iterable[str]) -> tuple[Scope, list[Rule]]:
-    """In the order in which they were said."""
-    found: dict[str, tuple[Scope, Rule]] = {}
+def _decide(app: App, ids: Iterable[str], commit: Callable[[Scope, list[Rule]], Done]) -> Done:
+    """One change, in both stores; each store's rules in the order in which they were said."""
+    found: dict[Scope, dict[str, Rule]] = {}
     for id in ids:
         scope, memory = app.find(id)
         if not isinstance(memory, Rule) or memory.status is not Status.CANDIDATE:
             raise BadInput(f"{id} does not wait in the inbox.", hint="`recollect inbox list` shows what does.")
-        found[memory.id] = (scope, memory)
-    rules = sorted((rule for _, rule in found.values()), key=lambda rule: rule.created_at)
-    return only_scope(scope for scope, _ in found.values()), rules
+        found.setdefault(scope, {})[memory.id] = memory
+    with app.as_one_change():
+        return as_one([commit(scope, sorted(r.values(), key=lambda one: one.created_at)) for scope, r in found.items()])
 
 
 def capture(

@@ -50,32 +50,22 @@ def act(page: Page) -> Response:
     if name not in ACTS:
         return page.problem(NotFound("The page cannot do that.", hint="Go back and try another button."), 404)
     try:
-        titles, calls = _split(page, find_op(name))
-        page.app.dry_run = True  # all of them or none
-        for values in calls if len(calls) > 1 else ():
-            page.op(name, **values)
-        page.app.dry_run = False
-        done = [page.op(name, **values) for values in calls]
+        values, titles = read_values(find_op(name), page.form), _named(page, find_op(name))
+        done = page.op(name, **values)
     except RecollectError as problem:
         return page.problem(problem, 409 if isinstance(problem, Conflict) else 400)
-    made = [describe(page, name, one, titles) for one in done]
-    changes, notes = ((*(x for one in made for x in getattr(one, field)),) for field in ("changes", "notes"))
-    return finish(page, made[0]._replace(changes=changes, notes=notes))
+    return finish(page, describe(page, name, done, titles))
 
 
-def _split(page: Page, op: Op) -> tuple[list[str], list[dict[str, Any]]]:
-    """The titles of the memories that the form names, and the values of one call for each store that they are in."""
-    values, first = read_values(op, page.form), next(iter(op.parameters), None)
+def _named(page: Page, op: Op) -> list[str]:
+    """The titles of the memories that the form names, as they are before anything happens to them."""
+    first = next(iter(op.parameters), None)
     if first is None or first.arg.metavar not in ("ID", "NAME"):
-        return [], [values]
-    names = values[first.name] if first.arg.many else (values[first.name],)
-    found = [(name, *page.app.find(name)) for name in names]
-    titles = [memory.title for _, _, memory in found]
-    if not first.arg.many or not found:
-        return titles, [values]
-    stores = dict.fromkeys(scope for _, scope, _ in found)
-    parts = [tuple(name for name, scope, _ in found if scope is store) for store in stores]
-    return titles, [{**values, first.name: part} for part in parts]
+        return []
+    names = page.form.get(first.name, [])
+    if not names:
+        raise BadInput("Nothing was chosen.", hint="Go back and choose at least one.")
+    return [page.app.find(name)[1].title for name in names]
 
 
 def undo(page: Page) -> Response:

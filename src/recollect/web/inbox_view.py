@@ -24,5 +24,6 @@ def show(page: Page) -> Response:
     for card in page.op("inbox list", limit=_MOST).cards:
         replaces = [page.op("show", id).card for id in card.replaces]
         sessions.setdefault(card.memory.group, []).append(Waiting(card, replaces))
+    known = {one.id: one for one in page.op("sessions", limit=_MOST).sessions}
     notes = page.op("notes", status=Status.CANDIDATE, limit=_MOST).cards
-    return page.render("inbox.html", sessions=sessions, notes=notes)
+    return page.render("inbox.html", sessions=sessions, known=known, notes=notes)

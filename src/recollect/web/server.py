@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
@@ -157,6 +158,9 @@ def _answer(
 
         status = 404 if isinstance(problem, NotFound) else 500
         return refuse(status, "That did not work", f"{escape(problem.message)} {escape(problem.hint)}")
+    except Exception:  # noqa: BLE001 the outermost edge: one bad page ends no server
+        traceback.print_exc()
+        return refuse(500, "A fault in Recollect", "The terminal in which `recollect ui` runs says more.")
 
 
 async def _read_form(request: Request) -> dict[str, list[str]]:
