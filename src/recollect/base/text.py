@@ -62,8 +62,8 @@ def clip(text: str, max_chars: int) -> str:
 def first_line_title(body: str, max_chars: int = 60) -> str:
     """A title for text that came without one: its first line that says something."""
     for line in body.splitlines():
-        plain = one_line(line.lstrip("#->*` \t"))
-        if plain:
+        plain = one_line(line.lstrip("#->* \t"))
+        if plain and not plain.startswith("```"):
             return clip(plain, max_chars)
     return "Untitled"
 

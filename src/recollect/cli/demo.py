@@ -66,15 +66,23 @@ class Stage:
         yield self.own
 
     def play(self, session: str, messages: Sequence[tuple[str, Mapping[str, object]]]) -> None:
-        """Write a session's messages (role, block) as the agent would have, and read it to its end."""
+        """Write a session's messages as the agent would have, and read it to its end."""
+        for role, block in messages:
+            self.wait(50)
+            self.write(session, role, block)
+        self.read(session)
+
+    def write(self, session: str, role: str, block: Mapping[str, object]) -> None:
+        self._line += 1
+        self.wait(10)
+        line = {"type": role, "uuid": f"line-{self._line}", "timestamp": self._clock.now().iso()}
+        said = {"attachment": block} if role == "attachment" else {"message": {"content": [block]}}
+        with (self._transcripts / f"{session}.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps({**line, **said}, ensure_ascii=False) + "\n")
+
+    def read(self, session: str) -> None:
+        """The turn has ended: memory is made of it."""
         path = self._transcripts / f"{session}.jsonl"
-        with path.open("a", encoding="utf-8") as file:
-            for role, block in messages:
-                self._line += 1
-                self.wait(60)
-                line = {"type": role, "uuid": f"line-{self._line}", "timestamp": self._clock.now().iso()}
-                said = {"attachment": block} if role == "attachment" else {"message": {"content": [block]}}
-                file.write(json.dumps({**line, **said}, ensure_ascii=False) + "\n")
         ended = Pointer(
             name=str(EventName.TURN_ENDED), host=agents.DEFAULT_HOST, session=session, at=self._clock.now(),
             prompt=str(self._line), transcript=str(path), size=path.stat().st_size,

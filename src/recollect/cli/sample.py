@@ -88,26 +88,28 @@ def fill(folder: Path, now: Moment) -> Path:
 
 
 def _play(shop: Stage, session: str, turns: Sequence[Turn]) -> None:
-    lines: list[tuple[str, dict[str, Any]]] = _told(shop.hook("SessionStart", session, source="startup"))
+    _tell(shop, session, "SessionStart", source="startup")
     for turn in turns:
-        told = shop.hook("UserPromptSubmit", session, prompt=turn.prompt)
-        lines += [("user", {"type": "text", "text": turn.prompt}), *_told(told)]
+        shop.wait(300)
+        shop.write(session, "user", {"type": "text", "text": turn.prompt})
+        _tell(shop, session, "UserPromptSubmit", prompt=turn.prompt)
         for number, call in enumerate(turn.calls):
-            id = f"toolu_{session}_{len(lines)}_{number}"
-            given = {"tool_name": "Bash", "tool_use_id": id, "tool_input": {"command": call.command}}
-            lines += _told(shop.hook("PreToolUse", session, **given))
-            lines.append(("assistant", {"type": "tool_use", "id": id, "name": "Bash", "input": given["tool_input"]}))
+            id = f"toolu_{session}_{turns.index(turn)}_{number}"
+            given: dict[str, Any] = {"tool_name": "Bash", "tool_use_id": id, "tool_input": {"command": call.command}}
+            use = {"type": "tool_use", "id": id, "name": "Bash", "input": given["tool_input"]}
+            shop.write(session, "assistant", use)
+            _tell(shop, session, "PreToolUse", **given)
             result = {"type": "tool_result", "tool_use_id": id, "content": call.output, "is_error": call.failed}
-            lines.append(("user", result))
-        lines.append(("assistant", {"type": "text", "text": turn.reply}))
-        shop.play(session, lines)
-        lines = []
+            shop.write(session, "user", result)
+        shop.write(session, "assistant", {"type": "text", "text": turn.reply})
+        shop.read(session)
 
 
-def _told(answer: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """What a hook added, as the client writes it down."""
-    text = answer.get("hookSpecificOutput", {}).get("additionalContext", "")
-    return [("attachment", {"type": "hook_additional_context", "content": [text]})] if text else []
+def _tell(shop: Stage, session: str, event: str, **fields: Any) -> None:
+    """What a hook adds, as the client writes it down."""
+    text = shop.hook(event, session, **fields).get("hookSpecificOutput", {}).get("additionalContext", "")
+    if text:
+        shop.write(session, "attachment", {"type": "hook_additional_context", "content": [text]})
 
 
 def show(now: Moment) -> None:

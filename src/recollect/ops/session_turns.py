@@ -122,7 +122,8 @@ def _add_act(turn: RawTurn, act: Act) -> None:
     if act.use is not None:
         turn.all_calls += 1
         ended = Ending.REFUSAL if act.refused else Ending.FAILURE if act.failed else None
-        what = shorten((act.use.what or ", ".join(act.use.files)).replace(f"{turn.folder}/", ""))
+        said = act.use.what or ", ".join(act.use.files)
+        what = shorten(said.replace(f"{turn.folder}/", "") if turn.folder else said)
         problem = shorten(_TAGS.sub("", act.text)) if ended is Ending.FAILURE else ""
         if len(turn.calls) < _MAX_CALLS_READ:
             turn.calls.append(CallStep(act.id, act.use.tool, what, ended, problem))

@@ -63,7 +63,7 @@ def _card_blocks(result: results.Cards, now: Moment) -> Iterator[Block]:
     rules = all(card.memory.kind is Kind.RULE for card in result.cards)
     is_page = result.offset is not None  # of memories of every kind
     all_full = all(card.importance == 100 for card in result.cards)
-    rows = [
+    rows: list[dict[str, object]] = [
         {"RULE" if rules else "TITLE": memory.body if rules else memory.title,
          "FILE": memory.path if isinstance(memory, Note) else "",
          "KIND": memory.kind if is_page else "",
@@ -75,7 +75,9 @@ def _card_blocks(result: results.Cards, now: Moment) -> Iterator[Block]:
         for card, memory in ((card, card.memory) for card in result.cards)
     ]  # fmt: skip
     if is_page:
-        rows = [{**row, "STATUS": card.condition} for row, card in zip(rows, result.cards, strict=True)]
+        left_out = dict.fromkeys(("FILE", "TYPE", "REPLACES", "IMPORTANCE"), "")
+        states = ("" if card.condition == "active" else card.condition for card in result.cards)
+        rows = [{**row, **left_out, "STATUS": state} for row, state in zip(rows, states, strict=True)]
     yield _table(rows, numbered=True)
     if (end := (result.offset or 0) + len(result.cards)) < result.total and is_page:
         yield Line(f"{end:,} of {result.total:,}; `--offset {end}` goes on.", Tone.DIM)
