@@ -22,11 +22,12 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable
 _MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 _FOUND = next(filter(None, map(shutil.which, _NAMES)), _MAC if Path(_MAC).exists() else "")
 _AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+REBOUND = "rebound.invalid"  # a name that leads here
 # Nothing but the page is asked for: no update, no list of bad sites, no spell checker.
 _FLAGS = (
     "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )  # fmt: skip
 
 
