@@ -44,7 +44,6 @@ _MAX_CALLS = 20  # of one turn that are shown
 _MAX_CALLS_READ = 1_000
 _MAX_SENTENCES = 30  # of one prompt
 _WHAT_CHARS, _REPLY_CHARS = 300, 600
-_SAME_S = 60.0  # a text is written down so long after it was recorded at most
 _MAX_KEPT = 2_000
 _TO_THE_END = 1 << 62
 _TAGS = re.compile(r"^\s*<\w+>|</\w+>\s*$")  # that a client puts around an error
@@ -59,7 +58,7 @@ class RawTurn:  # as the transcript tells it
     folder: str = ""  # where the session began: left out of the paths
     is_plan: bool = False
     said: list[str] = field(default_factory=list)  # what the person said in it
-    blocks: dict[str, Moment | None] = field(default_factory=dict)  # texts of ours, with the time of their line
+    blocks: dict[str, Moment] = field(default_factory=dict)  # texts that we put in, with the time of their line
     calls: list[CallStep] = field(default_factory=list)
     all_calls: int = 0
     reply: str = ""
@@ -111,7 +110,7 @@ def read_raw(
             continue
         if utterance.voice is Voice.INJECTION:
             for block in inject.own_blocks(utterance.text):
-                turn.blocks.setdefault(app.redactor.clean(block).text, utterance.at)
+                turn.blocks.setdefault(app.redactor.clean(block).text, utterance.at or turn.at)
         elif act is not None:
             _add_act(turn, act)
     if turn is not None:
@@ -167,10 +166,10 @@ class Turns:
         told = self._told()
         messages = {one.id: one.thread_id for one in self._store.messages(ids=[*map(self._message, self._raw)] or [""])}
         kept = self._kept_by_turn()
+        heard = [[sentence for words in turn.said for sentence in self._heard(words)] for turn in self._raw]
+        known = {one.memory for own in heard for one in own}
         for place, turn in enumerate(self._raw):
             calls, before = self._calls(turn, told[place])
-            heard = tuple(sentence for words in turn.said for sentence in self._heard(words))
-            known = {one.memory for one in heard}
             thread = self._store.get(messages.get(self._message(turn), ""))
             memories = [one for one in (*kept[place], thread) if one is not None and one.id not in known]
             failed = sum(one.ended in (Ending.FAILURE, Ending.AGENT_FAILURE) for one in calls)
@@ -180,8 +179,8 @@ class Turns:
             ended = self._outcomes.get(next(iter(following), self._next))
             yield TurnSteps(
                 turn.number, turn.at, turn.prompt, turn.is_plan, before, _choose(calls), turn.all_calls, failed,
-                clip(turn.reply, _REPLY_CHARS), ended.kind if ended else None, ended.shown if ended else (), heard,
-                tuple(_kept(one) for one in {one.id: one for one in memories}.values()),
+                clip(turn.reply, _REPLY_CHARS), ended.kind if ended else None, ended.shown if ended else (),
+                tuple(heard[place]), tuple(_kept(one) for one in {one.id: one for one in memories}.values()),
             )  # fmt: skip
 
     # What was told
@@ -193,27 +192,36 @@ class Turns:
         for place, turn in enumerate(self._raw):
             for text, at in turn.blocks.items():
                 ids = dict.fromkeys(memory_of(mark) for mark in inject.marks_shown(text))
-                found = next((one for one in left if one.ids and one.ids <= ids.keys() and _is_near(one.at, at)), None)
-                if found is not None:
+                fitting = [one for one in left if one.answer.get("chars") == len(text) and one.ids <= ids.keys()]
+                if fitting:
+                    found = min(fitting, key=lambda one: _apart(one.at, at))
                     left.remove(found)
                     told[place].append(_told_by(found, text))
                 else:
                     event = EventName.PROMPT if turn.number else EventName.SESSION_STARTED
                     reasons = tuple(Reason(id, known[1].title) for id in ids if (known := self._app.exact(id)))
-                    told[place].append(Told(event, at or turn.at, text, estimate_tokens(len(text)), reasons, {}))
+                    told[place].append(Told(event, at, text, estimate_tokens(len(text)), reasons, {}))
         for one in left:
-            place_of = self._turn_at(one.at)
+            place_of = self._place(one)
             if place_of is not None and (one.ids or one.answer["dropped"]):
                 told[place_of].append(_told_by(one, ""))
         return [sorted(own, key=lambda one: one.at) for own in told]
+
+    def _place(self, record: Record) -> int | None:
+        """The turn that it belongs to: that of its prompt, or by its time."""
+        asked = str(record.answer["query"]).rstrip("\u2026")
+        places = range(len(self._raw)) if record.event == EventName.PROMPT and asked else ()
+        own = [place for place in places if one_line(self._raw[place].prompt).startswith(asked)]
+        return min(own, key=lambda n: _apart(self._raw[n].at, record.at)) if own else self._turn_at(record.at)
 
     def _calls(self, turn: RawTurn, told: Sequence[Told]) -> tuple[list[CallStep], tuple[Told, ...]]:
         """With how they ended, and what was told before them; and what was not told before one of them."""
         by_call: dict[str, list[Told]] = {}
         for one in told:
             ids = {reason.id for reason in one.reasons}
-            near = (entry for entry in self._reminders if entry.memory in ids and _is_near(one.at, entry.at))
-            by_call.setdefault(next((entry.call for entry in near), ""), []).append(one)
+            near = [entry for entry in self._reminders if entry.memory in ids and one.event == EventName.TOOL_CALLED]
+            entry = min(near, key=lambda entry: _apart(one.at, entry.at), default=None)
+            by_call.setdefault(entry.call if entry else "", []).append(one)
         calls = []
         for call in turn.calls:
             outcome = self._outcomes.get(call.id)
@@ -290,9 +298,10 @@ def _told_by(record: Record, text: str) -> Told:
     return Told(record.event, record.at, text, tokens, tuple(reasons), left_out, answer.get("delivered") is not False)
 
 
-def _is_near(one: Moment, other: Moment | None) -> bool:
-    return other is None or abs(one.micros - other.micros) <= _SAME_S * 1_000_000
+def _apart(one: Moment, other: Moment) -> int:
+    return abs(one.micros - other.micros)
 
 
 def _kept(memory: Memory) -> KeptMemory:
-    return KeptMemory(memory.id, memory.kind, clip(one_line(memory.title), 120), memory.status)
+    said = memory.body if isinstance(memory, Rule) else memory.title
+    return KeptMemory(memory.id, memory.kind, clip(one_line(said), _WHAT_CHARS), memory.status)
