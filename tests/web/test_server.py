@@ -1,15 +1,22 @@
 """Who is let in, and what the server does with everything else: asked by hand, as no browser would ask."""
 
+import contextlib
+import http.client
+import os
 import re
+import signal
 import socket
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from tests.daemon.real import soon
 from tests.ops.ask import files
-from tests.web.served import WAIT_S, Ui, World, running
+from tests.web.served import WAIT_S, Ui, World, running, scratch_world
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="ended by a signal")
 
@@ -308,3 +315,26 @@ def test_it_ends_when_interrupted_and_says_what_is_wrong_at_the_start(shop: Worl
 def test_another_project_is_served_when_it_is_named(shop: World):
     with running(shop, "--project", str(shop.root / "blog")) as ui:
         assert "blog" in ui.sign_in().home
+
+
+def test_the_demo_opens_the_page_on_its_sample_in_the_browser_and_leaves_nothing(tmp_path: Path):
+    opened = tmp_path / "opened"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\nprintf "%s" "$1" > {opened}\n', encoding="utf-8")
+    browser.chmod(0o700)
+    with scratch_world() as world:
+        world.project.mkdir()
+        world.environ["BROWSER"] = str(browser)
+        demo = world.popen("demo", "--ui", stderr=subprocess.PIPE, start_new_session=True)
+        assert soon(lambda: opened.exists() and opened.read_text(encoding="utf-8"))
+        address = urlsplit(opened.read_text(encoding="utf-8"))
+        with contextlib.closing(http.client.HTTPConnection(address.netloc, timeout=WAIT_S)) as line:
+            line.request("GET", f"/?{address.query}")
+            assert line.getresponse().getheader("Set-Cookie")
+        os.killpg(demo.pid, signal.SIGINT)
+        out, err = demo.communicate(timeout=WAIT_S)
+        assert demo.returncode == 0, err
+        assert "Traceback" not in err
+        assert "recollect install" in out
+        assert not list((world.root / "run").glob("recollect-demo-*"))
+        assert not (world.root / "home").exists()
