@@ -161,6 +161,12 @@ def test_nothing_secret_is_shown(app: App, play: Play):
     assert TOKEN not in shown(app)
 
 
+def test_a_session_is_shown_before_its_transcript_was_read(app: App, play: Play):
+    play.say("the first prompt")
+    assert [one.prompt for one in turns(app)] == ["the first prompt"]
+    assert session(app).note == ""
+
+
 def test_without_a_transcript_the_record_is_shown_and_that_is_said(app: App, play: Play):
     memories.pin(app, "Deploys go to the staging cluster first.", topics=("deploy",))
     told = play.say("how do deploys reach the staging cluster?")

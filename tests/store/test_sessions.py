@@ -1,5 +1,6 @@
 """Session state: sessions, ledgers by agent and epoch, usage, states, events once each, outcomes for a while."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,18 @@ from recollect.app.states import read_text
 from recollect.base.errors import Conflict
 from recollect.model.plan import Create, Update
 from recollect.model.query import Query
-from recollect.model.session import Ending, LedgerKey, Outcome, ReadAct, ShownMemory, StateRecord, Way, shorten
+from recollect.model.session import (
+    Ending,
+    LedgerKey,
+    Outcome,
+    ReadAct,
+    RecallRecord,
+    SessionCounts,
+    ShownMemory,
+    StateRecord,
+    Way,
+    shorten,
+)
 from recollect.store import Store
 from recollect.store.database import KEPT_DAYS, OUTCOMES_KEPT_DAYS
 from tests.store.helpers import ME, delete_plan, do, pointer, search, session, show, traces
@@ -59,6 +71,22 @@ def test_a_ledger_is_that_of_one_agent_in_one_epoch_and_way(store: Store):
     assert store.records(ShownMemory, session="s-1", agent="") == own
     agents = ShownMemory("m4", Way.TOLD, NOW.plus(seconds=3), "", "s-1", "a1")
     assert store.records(ShownMemory, session="s-1") == [*own, agents]
+
+
+def test_what_a_session_asked_was_told_and_left_is_counted(store: Store):
+    store.put(*(pointer(name="prompt", prompt=id, transcript="/t/s-1.jsonl") for id in ("p1", "p2")), pointer())
+    show(store, ME, ["a#body.0", "a#body.40", "b"])
+    store.put(ShownMemory("c", Way.OWN, NOW, "", *ME))
+    told: list[dict[str, object]] = [{"chars": 90}, {"chars": 10}, {"chars": 5, "delivered": False}, {"session": "s-2"}]
+    for number, more in enumerate(told):
+        answer = json.dumps({"session": "s-1", "delivered": True, "chars": 7, **more})
+        store.put(RecallRecord(f"recall_{number}", NOW, answer))
+    do(store, Create(rule("r", group="s-1")), Create(thread("t", group="s-1")), Create(thread("other")))
+    assert store.session_counts() == {
+        "s-1": SessionCounts(prompts=2, told=2, chars=100, kept=2, transcript="/t/s-1.jsonl"),
+        "s-2": SessionCounts(chars=7),
+    }
+    assert [one.id for one in store.records(RecallRecord, told_session="s-2")] == ["recall_3"]
 
 
 def test_use_is_counted_not_journalled_and_cannot_change_what_a_memory_says(store: Store):

@@ -42,6 +42,13 @@ class SessionCounts(NamedTuple):
     told: int = 0  # memories that it was told
     chars: int = 0  # that they took
     kept: int = 0  # memories that came from it
+    transcript: str = ""  # as its events name it
+
+    def plus(self, other: Self) -> Self:
+        return self._replace(
+            prompts=self.prompts + other.prompts, told=self.told + other.told, chars=self.chars + other.chars,
+            kept=self.kept + other.kept, transcript=self.transcript or other.transcript,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

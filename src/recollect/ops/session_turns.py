@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -250,16 +251,18 @@ class Turns:
             text = worded.rule if worded else word_rule([piece.text], draft.language)
             if not text:
                 continue
-            rule = self._standing(said, text)
+            is_near = is_like_a_rule(piece) or worded in draft.found
+            rule = self._standing(said, text, alike=is_near)
             status = rule.status if rule else None
             why = judge_sentence(draft, piece)[1]
-            is_near = is_like_a_rule(piece) or worded in draft.found
             yield HeardSentence(shorten(said), text, why, is_near, rule.id if rule else "", status)
 
-    def _standing(self, said: str, text: str) -> Rule | None:
-        """The rule that was made of these words, or says the same."""
-        own = [one for one in self._rules if one.said and one.said == said.strip()[: len(one.said)]]
-        return next(iter(own), None) or next((one for one in self._rules if says_same(text, one.body)), None)
+    def _standing(self, said: str, text: str, *, alike: bool) -> Rule | None:
+        """The rule that was made of these words, or says them; with `alike`, also one that says the same in others."""
+        made = (one for one in self._rules if one.said and one.said == said.strip()[: len(one.said)])
+        same = (one for one in self._rules if one.body.casefold() == text.casefold())
+        other = (one for one in self._rules if alike and says_same(text, one.body))
+        return next(chain(made, same, other), None)
 
     def _kept_by_turn(self) -> list[list[Memory]]:
         kept: list[list[Memory]] = [[] for _ in self._raw]

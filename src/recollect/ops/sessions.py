@@ -5,7 +5,7 @@ gone, the record alone is shown."""
 from __future__ import annotations
 
 import os
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -34,8 +34,11 @@ class KnownSession(NamedTuple):
     began: Moment
     last_at: Moment
     counts: SessionCounts
-    transcript: str = ""
     cwd: str = ""
+
+    @property
+    def transcript(self) -> str:
+        return self.counts.transcript
 
     @property
     def has_transcript(self) -> bool:
@@ -57,7 +60,7 @@ def listing(
 
 def session(
     app: App,
-    id: Annotated[str, Arg("The beginning of its id; by default the last session.", metavar="[ID]")] = _LAST,
+    id: Annotated[str, Arg("The beginning of its id; by default the last session.", metavar="[SESSION]")] = _LAST,
     *,
     turn: Annotated[int | None, Arg("The first turn to show; by default the last ones are.", metavar="N")] = None,
     limit: Annotated[int, Arg("Maximum number of turns.", metavar="N")] = 10,
@@ -124,9 +127,10 @@ def _last_at(one: ReadTranscript | None) -> Moment:
 def _join(
     id: str, heard: Session | None, read: ReadTranscript | None, counts: list[dict[str, SessionCounts]]
 ) -> KnownSession:
-    own = [one[id] for one in counts if id in one]
-    count = SessionCounts(*map(sum, zip(*own, strict=True))) if own else SessionCounts()
-    count = count._replace(prompts=max(count.prompts, sum(part.prompts for part in read.parts) if read else 0))
+    count = reduce(SessionCounts.plus, (one[id] for one in counts if id in one), SessionCounts())
+    if read is not None:
+        prompts = max(count.prompts, sum(part.prompts for part in read.parts))
+        count = count._replace(prompts=prompts, transcript=read.path)
     began = [part.began for part in read.parts if part.began] if read else []
     last = [_last_at(read)] if began else []
     if heard is not None:
@@ -134,7 +138,7 @@ def _join(
     if read is not None and not began:
         began = last = [Moment(changed_at(read.path, read.read_at.micros))]
     host = heard.host if heard else read.host if read else ""
-    return KnownSession(id, host, min(began), max(last), count, read.path if read else "", read.cwd if read else "")
+    return KnownSession(id, host, min(began), max(last), count, read.cwd if read else "")
 
 
 def _row(one: KnownSession) -> SessionRow:

@@ -57,15 +57,16 @@ _MARKS = """(length(ratings) - length(replace(ratings, ':false', ''))) / 6 * 10
     + length(own) - length(replace(own, '-', '')) + iif(instr(ratings, '"never":true'), 1000, 0)"""
 
 
-# Each gives sessions and a count, in the order of SessionCounts.
-_COUNTED = (
-    "SELECT session, count(*) FROM event WHERE name = 'prompt' AND agent = '' GROUP BY session",
-    """SELECT session, count(DISTINCT substr(memory, 1, instr(memory || '#', '#') - 1)) FROM shown
-       WHERE way <> 'own' GROUP BY session""",
-    """SELECT answer ->> '$.session', sum(answer ->> '$.chars') FROM recall
-       WHERE answer ->> '$.delivered' GROUP BY answer ->> '$.session'""",
-    """SELECT "group", count(*) FROM memory WHERE "group" <> '' GROUP BY "group" """,
-)
+# Each gives sessions, and a field of SessionCounts.
+_COUNTED = {
+    "prompts": "SELECT session, count(*) FROM event WHERE name = 'prompt' AND agent = '' GROUP BY session",
+    "transcript": "SELECT session, max(transcript) FROM event WHERE agent = '' GROUP BY session",
+    "told": """SELECT session, count(DISTINCT substr(memory, 1, instr(memory || '#', '#') - 1)) FROM shown
+               WHERE way <> 'own' GROUP BY session""",
+    "chars": """SELECT answer ->> '$.session', sum(answer ->> '$.chars') FROM recall
+                WHERE answer ->> '$.delivered' GROUP BY answer ->> '$.session'""",
+    "kept": """SELECT "group", count(*) FROM memory WHERE "group" <> '' GROUP BY "group" """,
+}
 
 
 def silent(_done: int, _total: int) -> None:
@@ -283,9 +284,11 @@ class Database:
         return frozenset(mark for (mark,) in self._every(sql, *key, str(way)))
 
     def session_counts(self) -> dict[str, SessionCounts]:
-        counted = [dict(self._every(sql)) for sql in _COUNTED]
-        sessions = {session for counts in counted for session in counts}
-        return {one: SessionCounts(*(counts.get(one, 0) for counts in counted)) for one in sessions}
+        fields: dict[str, dict[str, Any]] = {}
+        for name, sql in _COUNTED.items():
+            for session, value in self._every(sql):
+                fields.setdefault(session, {})[name] = value
+        return {session: SessionCounts(**given) for session, given in fields.items()}
 
     def events(self, *, after: int = 0, limit: int = 100) -> list[tuple[int, Pointer]]:
         sql = f"SELECT seq, {rows.select('event')} FROM event WHERE seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
