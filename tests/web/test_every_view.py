@@ -13,6 +13,13 @@ from tests.web.served import Ui
 
 SHOTS = os.environ.get("RECOLLECT_SCREENSHOTS", "")  # read before the tests have an environment of their own
 IMAGES = Path(__file__).resolve().parent.parent.parent / "docs" / "images"
+# How much of the page moved while it was loaded, as browsers measure it.
+_SHIFTED = """new Promise((done) => {
+  let moved = 0;
+  const add = (list) => list.getEntries().forEach((one) => { moved += one.value; });
+  new PerformanceObserver(add).observe({type: 'layout-shift', buffered: true});
+  requestAnimationFrame(() => requestAnimationFrame(() => done(moved)));
+})"""
 VIEWS = ("now", "sessions", "inbox", "library", "try", "health")
 
 
@@ -22,7 +29,7 @@ def test_the_views_are_those_that_are_tested(pages: list[str]):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
-def test_no_page_has_a_serious_barrier_or_scrolls_sideways(
+def test_no_page_has_a_serious_barrier_scrolls_sideways_or_moves(
     ui: Ui, pages: list[str], open_page: OpenPage, scheme: str, width: int
 ):
     tab = open_page(ui, color_scheme=scheme, viewport={"width": width, "height": 800})
@@ -34,6 +41,8 @@ def test_no_page_has_a_serious_barrier_or_scrolls_sideways(
         found += [f"{path}: {wide} px too wide"] if wide > 0 else []
         headings = tab.page.evaluate("document.querySelectorAll('h1').length")
         found += [f"{path}: {headings} first headings"] if headings != 1 else []
+        shifted = tab.page.evaluate(_SHIFTED)
+        found += [f"{path}: moved by {shifted}"] if shifted > 0.01 else []
     assert not found, "\n".join(found)
 
 
