@@ -15,10 +15,10 @@ from recollect.jobs import vault_sync
 from recollect.lifecycle.differences import differences
 from recollect.lifecycle.strength import apply_age
 from recollect.model.codec import encode
-from recollect.model.memory import Kind, Lane, Rating, Status
+from recollect.model.memory import Condition, Kind, Lane, Rating, Status
 from recollect.model.plan import Create
 from recollect.model.query import Aged, Query
-from recollect.model.result import Condition, Difference, Done, Scope
+from recollect.model.result import Difference, Done, Scope
 from recollect.ops import memories, rules
 from recollect.ops.forget import erase, forget
 from recollect.ops.library import links, listing
@@ -89,6 +89,17 @@ def test_a_list_shows_what_the_filters_let_through(house: App, filters: dict[str
     found = listing(house, **filters)  # type: ignore[arg-type]
     assert [card.memory.title for card in found.cards] == titles.split()
     assert found.total == (len(found.cards) if filters.keys().isdisjoint({"limit", "offset"}) else 11)
+
+
+@pytest.mark.parametrize("condition", list(Condition))
+def test_a_search_knows_the_same_conditions(house: App, condition: Condition):
+    words = ("about", *(one.title for one in (*HOUSE, THEIRS)))
+    found = search(house, words, condition=condition, limit=50).found
+    stands = {one.hit.memory.id: one.condition for one in found}
+    listed = [card.memory.id for card in listing(house).cards if card.condition is condition]
+    assert stands == dict.fromkeys(listed, condition)
+    agents = [one.hit.memory.title for one in search(house, words, source=Lane.AGENT, limit=50).found]
+    assert agents == ["old"]
 
 
 def test_pages_of_two_stores_leave_nothing_out(app: App):

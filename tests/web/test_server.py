@@ -266,10 +266,10 @@ def test_two_pages_and_a_command_that_change_one_memory_lose_nothing(own_ui: Ui)
     late = own_ui.do("edit", id=id, body="It takes <six> minutes.", expect=seen, back=f"{own_ui.project}/now")
     assert late.status == 409
     for words in (
-        "was changed since you saw it",
+        "It was changed meanwhile",
         "five minutes",
         "It takes &lt;six&gt; minutes.",
-        "Write mine over it",
+        "Keep what I wrote",
     ):
         assert words in late.body, words
     assert world.json("show", id)["body"] == "The smoke test takes five minutes."

@@ -77,7 +77,9 @@ def search(app: App, query: Query, only: Scope | None = None, *, timed: TimedQue
     for hit in selected.hits:
         scope = scopes[hit.store]
         stale = changed_files(app, hit.memory) if scope is Scope.PROJECT and hit.memory.anchors else ()
-        found.append(Recollection(scope, replace(hit, stale=stale) if stale else hit, hit.part("strength")))
+        stands = selection.condition(hit.memory, put_away=hit.put_away)
+        hit = replace(hit, stale=stale) if stale else hit
+        found.append(Recollection(scope, hit, hit.part("strength"), condition=stands))
     # A prompt is not repeated in its answer: the note of the recall redacts it later, and the answer need not wait.
     question = query.text[:_CLEANED_CHARS] if query.unasked else redact_question(app, query.text)
     id, drops, left_out = app.mint.draw("recall"), selected.drops, selected.left_out

@@ -32,6 +32,15 @@ class Status(StrEnum):
     CANDIDATE = "candidate"
 
 
+class Condition(StrEnum):  # how a memory stands now, in a person's words
+    ACTIVE = "active"
+    WAITING = "waiting"  # for a person's decision
+    ASLEEP = "asleep"  # not used for long; age alone did it
+    ARCHIVED = "archived"  # on purpose
+    REPLACED = "replaced"
+    MUTED = "muted"  # shown only when asked for
+
+
 class Lane(StrEnum):  # where the words came from, most trusted first; a summary takes the lowest lane of its parts
     USER = "user"
     TOOL = "tool"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from recollect.base.moment import Moment
-from recollect.model.memory import Kind, Lane, Memory, Message, Status
+from recollect.model.memory import Condition, Kind, Lane, Memory, Message, Status
 from recollect.model.session import ledger_mark, turn_mark
 
 # What questions and prompts reach, threads that age alone has archived included: age never hides.
@@ -30,6 +30,7 @@ class Query:  # a question and its filters; an empty filter lets everything thro
     kinds: tuple[Kind, ...] = ()
     statuses: tuple[Status, ...] = ()  # as stored
     aged: Aged | None = None
+    condition: Condition | None = None  # of a question alone; lists go by the two above
     lane: Lane | None = None
     topic: str = ""
     tag: str = ""

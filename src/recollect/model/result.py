@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from recollect.base.moment import Moment
 from recollect.model.codec import Json, encode, version_of
-from recollect.model.memory import Bridge, Memory, Message, Status
+from recollect.model.memory import Bridge, Condition, Memory, Message, Status
 from recollect.model.plan import Plan, change_json
 from recollect.model.query import Drop, Hit
 from recollect.model.report import Activity, Figures, Trial
@@ -67,15 +67,6 @@ class Counts:
         for kind, status, count in self.by_kind_and_status:
             kinds.setdefault(kind, {})[status] = count
         return {"memories": {**kinds}, **_fields(self, "messages bridges passages vectors changes bytes")}
-
-
-class Condition(StrEnum):  # how a memory stands now, in a person's words
-    ACTIVE = "active"
-    WAITING = "waiting"  # for a person's decision
-    ASLEEP = "asleep"  # not used for long; age alone did it
-    ARCHIVED = "archived"  # on purpose
-    REPLACED = "replaced"
-    MUTED = "muted"  # shown only when asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +135,14 @@ class Recollection:  # one hit of a recall and its current state
     hit: Hit
     strength: float
     reactivated: bool = False
+    condition: Condition = Condition.ACTIVE
 
     def as_json(self) -> dict[str, Json]:
         hit = self.hit
         data = _fields(hit.memory, "id kind title") | _fields(self, "scope") | _fields(hit.memory, "lane status")
         data |= {"weight": round(self.strength, 4), "_reactivated": self.reactivated, "score": hit.score}
         data |= {"components": dict(hit.components), "turn": hit.turn.id if hit.turn else "", "passages": [*hit.shown]}
-        data |= _fields(hit.memory, "topics last_active_at")
+        data |= _fields(hit.memory, "topics last_active_at") | _fields(self, "condition")
         more = {name: encode(getattr(hit.memory, name, None)) for name in ("rule_type", "path")}
         return _with(data, stale=list(hit.stale), **more)
 

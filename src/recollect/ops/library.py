@@ -11,11 +11,11 @@ from recollect.base.moment import DAY_MICROS, Moment
 from recollect.base.text import clip, one_line, storable
 from recollect.lifecycle.strength import apply_age, strength
 from recollect.model.codec import Json, encode
-from recollect.model.memory import Bridge, Kind, Lane, Memory, Status
+from recollect.model.memory import Bridge, Condition, Kind, Lane, Memory, Status
 from recollect.model.query import REACHED, Aged, Query
-from recollect.model.result import Card, Cards, Condition, Scope, Summary
+from recollect.model.result import Card, Cards, Scope, Summary
 from recollect.ops.table import Arg
-from recollect.recall.selection import MARKS_TO_MUTE, is_muted, relevance
+from recollect.recall.selection import MARKS_TO_MUTE, condition, is_muted, relevance
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -33,9 +33,6 @@ _STORED: dict[Condition, tuple[tuple[Status, ...], tuple[Status, ...]]] = {
     Condition.ARCHIVED: ((Status.ARCHIVED,), ()),
     Condition.REPLACED: ((Status.SUPERSEDED,), ()),
 }  # as which statuses they are stored, and what age has made of those
-_CONDITIONS = {
-    Status.ARCHIVED: Condition.ARCHIVED, Status.SUPERSEDED: Condition.REPLACED, Status.CANDIDATE: Condition.WAITING,
-}  # fmt: skip
 
 
 def listing(
@@ -148,9 +145,8 @@ def card(app: App, scope: Scope, memory: Memory) -> Card:
     now, rules = app.clock.now(), app.age_rules
     strong, useful = strength(memory, now=now, rules=rules), relevance(memory.ratings, memory.outcomes)
     aged, importance = apply_age(memory, now=now, rules=rules), round(100 * min(1.0, strong) * useful)
-    condition = _CONDITIONS.get(memory.status) or (Condition.MUTED if is_muted(memory) else Condition.ACTIVE)
-    asleep = condition is Condition.ACTIVE and aged.status is not Status.ACTIVE
-    return Card(aged, strong, scope, importance, condition=Condition.ASLEEP if asleep else condition)
+    stands = condition(aged, put_away=memory.status is Status.ARCHIVED)
+    return Card(aged, strong, scope, importance, condition=stands)
 
 
 def read_day(name: str, text: str | None, *, days_later: int = 0) -> Moment | None:

@@ -16,7 +16,7 @@ from recollect.base.ids import read_reference
 from recollect.base.text import clip, one_line, storable
 from recollect.lifecycle.strength import reinforce
 from recollect.model.codec import Json
-from recollect.model.memory import Bridge, Kind, Status
+from recollect.model.memory import Bridge, Condition, Kind, Lane, Status
 from recollect.model.plan import Plan, Update
 from recollect.model.query import REACHED, Hit, Query
 from recollect.model.result import Found, Reasons, Recalled, Recollection, Scope
@@ -71,6 +71,8 @@ def search(
     group: Annotated[
         str | None, Arg("Only memories from this session, conversation, import or folder of notes.")
     ] = None,
+    condition: Annotated[Condition | None, Arg("Only those that stand so now, in the words of `list`.")] = None,
+    source: Annotated[Lane | None, Arg("Only memories whose words came from there.")] = None,
     scope: Annotated[Scope | None, Arg("Only this store.")] = None,
     since: Annotated[str | None, Arg("Only memories active on or after this day.", metavar="DATE")] = None,
     until: Annotated[str | None, Arg("Only memories active on or before this day.", metavar="DATE")] = None,
@@ -83,8 +85,10 @@ def search(
     statuses: tuple[Status, ...] = (status,) if status else REACHED
     statuses += (Status.CANDIDATE,) if include_inbox else ()
     statuses += (Status.ARCHIVED,) if archived else ()
+    statuses = () if condition and not status else statuses
     asked = Query(
         text=storable(" ".join(query)), kinds=(kind,) if kind else (), statuses=statuses, topic=storable(topic or ""),
+        condition=condition, lane=source,
         tag=storable(tag or ""), group=storable(group or ""), since=read_day("since", since),
         until=read_day("until", until, days_later=1), limit=parse_limit(limit),
     )  # fmt: skip

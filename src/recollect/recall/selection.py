@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from recollect.base.moment import Moment
 from recollect.base.text import one_line
-from recollect.model.memory import Memory, Rating, Status
+from recollect.model.memory import Condition, Memory, Rating, Status
 from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.model.session import is_entered
 
@@ -85,6 +85,19 @@ def is_muted(memory: Memory) -> bool:
 
 def is_unwanted(memory: Memory) -> bool:
     return any(rating.never for rating in memory.ratings)
+
+
+_CONDITIONS = {
+    Status.ACTIVE: Condition.ACTIVE, Status.SUPERSEDED: Condition.REPLACED, Status.CANDIDATE: Condition.WAITING,
+}  # fmt: skip
+
+
+def condition(memory: Memory, *, put_away: bool) -> Condition:
+    """`memory`: with the status that age gives it. `put_away`: that it is archived is stored."""
+    if put_away:
+        return Condition.ARCHIVED
+    stands = _CONDITIONS.get(memory.status, Condition.ASLEEP)
+    return Condition.MUTED if stands in (Condition.ACTIVE, Condition.ASLEEP) and is_muted(memory) else stands
 
 
 def focus_boost(memory: Memory, focus: Sequence[Focus]) -> float:
@@ -171,6 +184,8 @@ def why_refused(hit: Hit, query: Query) -> str:
         (query.kinds and memory.kind not in query.kinds, f"is a {memory.kind}"),
         (query.statuses and memory.status not in query.statuses and not by_age, status),
         (query.unasked and is_muted(memory), "went quiet"),
+        (query.condition and condition(memory, put_away=hit.put_away) is not query.condition, "not in that condition"),
+        (query.lane and memory.lane is not query.lane, "from another source"),
         (query.topic and query.topic.lower() not in map(str.lower, memory.topics), "another topic"),
         (query.tag and query.tag.lower() not in map(str.lower, memory.tags), "another tag"),
         (query.group and memory.group != query.group, "another group"),

@@ -3,8 +3,10 @@ values come from a form whose fields are named like the operation's parameters."
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from contextlib import suppress
 from enum import Enum
+from types import MappingProxyType
 from typing import Any, NamedTuple, get_origin
 from urllib.parse import urlsplit
 
@@ -33,6 +35,8 @@ ACTS = {
     "appreciate": "Protected: {}",
     "undo": "Undone: {}",
 }
+_OTHER_WORDS = {("forget", "delete", "1"): "Deleted: {}", ("rate", "verdict", "never"): "Not shown again: {}"}
+CONFIRM = "purge"  # what a person types before something is erased for good
 _TITLE_CHARS = 90
 
 
@@ -49,23 +53,42 @@ def act(page: Page) -> Response:
     name = name if name in ACTS else page.args["op"]
     if name not in ACTS:
         return page.problem(NotFound("The page cannot do that.", hint="Go back and try another button."), 404)
+    op = find_op(name)
     try:
-        values, titles = read_values(find_op(name), page.form), _named(page, find_op(name))
+        values = read_values(op, page.form)
+        if any(values.get(one) for one in op.erases) and page.form.get("confirm") != [CONFIRM]:
+            raise BadInput("This cannot be undone.", hint=f"To go on, type the word {CONFIRM}.")
+        titles = _named(page, op)
         done = page.op(name, **values)
     except RecollectError as problem:
+        if isinstance(problem, Conflict) and "expect" in page.form:
+            return _conflict(page)
         return page.problem(problem, 409 if isinstance(problem, Conflict) else 400)
-    return finish(page, describe(page, name, done, titles))
+    sent = {(name, field, values[-1]) for field, values in page.form.items()}
+    words = next((text for act, text in _OTHER_WORDS.items() if act in sent), ACTS[name])
+    return finish(page, describe(page, words, done, titles))
 
 
-def _named(page: Page, op: Op) -> list[str]:
-    """The titles of the memories that the form names, as they are before anything happens to them."""
+def _named(page: Page, op: Op) -> dict[str, str]:
+    """The titles of the memories that the form names, by id, as they are before anything happens to them."""
     first = next(iter(op.parameters), None)
     if first is None or first.arg.metavar not in ("ID", "NAME"):
-        return []
-    names = page.form.get(first.name, [])
+        return {}
+    names, found = page.form.get(first.name, []), dict[str, str]()
     if not names:
         raise BadInput("Nothing was chosen.", hint="Go back and choose at least one.")
-    return [page.app.find(name)[1].title for name in names]
+    for name in names:
+        with suppress(NotFound):
+            memory = page.app.find(name)[1]
+            found[memory.id] = memory.title
+    return found
+
+
+def _conflict(page: Page) -> Response:
+    """What was written and what is there now, side by side."""
+    card, back = page.op("show", page.form["id"][0]).card, next(iter(page.form.get("back", [])), "")
+    to = back if is_local(back) else page.url(f"memory/{card.memory.id}")
+    return page.render("conflict.html", 409, card=card, form=page.form, path=page.request.url.path, to=to)
 
 
 def undo(page: Page) -> Response:
@@ -76,7 +99,7 @@ def undo(page: Page) -> Response:
             done.append(page.op("undo", change=change))
     except RecollectError as problem:
         return page.problem(problem, 409)
-    made = [describe(page, "undo", one) for one in done]
+    made = [describe(page, ACTS["undo"], one) for one in done]
     text = made[0].text if len(made) == 1 else f"Undone: {counted(len(made), 'change')}"
     return finish(page, Act(text, tuple(change for one in made for change in one.changes), is_undo=True))
 
@@ -95,12 +118,12 @@ def is_local(address: str) -> bool:
     return is_plain and "\\" not in address and address.isprintable()
 
 
-def describe(page: Page, name: str, done: Any, titles: Sequence[str] = ()) -> Act:
-    """`titles`: of the memories that a person named, where they did."""
-    words = ACTS.get(name, "Done: {}")
+def describe(page: Page, words: str, done: Any, named: Mapping[str, str] = MappingProxyType({})) -> Act:
+    """`named`: the titles of the memories that a person chose, by id."""
     if not isinstance(done, Done):
         return Act(getattr(done, "summary", words), notes=getattr(done, "notes", ()))
-    titles = titles or _titles(page, done)
+    touched = done.plan.touched()
+    titles = [title for id, title in named.items() if id in touched] or _titles(page, done)
     subject = (
         clip(one_line(titles[0]), _TITLE_CHARS) if len(titles) == 1 else counted(len(titles), "memory", "memories")
     )

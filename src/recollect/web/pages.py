@@ -113,8 +113,7 @@ class Page:
 
     def problem(self, problem: RecollectError, status: int = 400) -> HTMLResponse:
         """What went wrong, and what was typed, to be sent again."""
-        given = {"problem": problem, "form": self.form, "path": self.request.url.path, "is_conflict": status == 409}
-        return self.render("problem.html", status, **given)
+        return self.render("problem.html", status, problem=problem, form=self.form, path=self.request.url.path)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from recollect.base.text import counted, visible
 from recollect.model.memory import Lane, Memory, Note, Rule, Status
 from recollect.model.result import Scope
 from recollect.render.recall_text import ago
+from recollect.render.terminal import short_ids
 
 _TAGS = set(
     "a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre s strong table tbody td th thead tr ul".split()
@@ -28,7 +29,12 @@ STATUSES = {
 
 
 def markdown(text: str) -> Markup:
-    html = _markdown().render(text)
+    """Its headings stand below those of the page."""
+    made = _markdown()
+    tokens = made.parse(text)
+    for token in tokens:
+        token.tag = f"h{min(6, int(token.tag[1]) + 2)}" if token.type.startswith("heading_") else token.tag
+    html = made.renderer.render(tokens, made.options, {})
     clean = nh3.clean(html, tags=_TAGS, attributes={"a": {"href"}}, url_schemes={"http", "https"}, link_rel="noopener")
     return Markup(clean)  # noqa: S704 - this is where it is made safe
 
@@ -76,8 +82,8 @@ def kind(memory: Memory) -> str:
 
 
 FILTERS = {
-    "ago": ago, "clock": clock, "counted": counted, "day": day, "kind": kind, "markdown": markdown, "told": told,
-    "tokens": tokens, "visible": visible, "when": when,
+    "ago": ago, "brief": short_ids, "clock": clock, "counted": counted, "day": day, "kind": kind, "markdown": markdown,
+    "told": told, "tokens": tokens, "visible": visible, "when": when,
     "iso": lambda value: moment(value).iso(), "short": lambda id: str(id)[-6:],
     "source": lambda lane: SOURCES.get(lane, str(lane)), "status": lambda status: STATUSES.get(status, str(status)),
     "where": lambda scope: "all projects" if scope == Scope.USER else "this project",

@@ -1,0 +1,62 @@
+"""Places the memories around one on circles, for a drawing of its links. The template draws; nothing here is markup."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+_RINGS = (0.0, 130.0, 210.0)  # how far from the middle, by how many links away
+_MOST_LABELS = 8  # more would lie on each other; the list beside names them all
+_BESIDE, _ABOVE, _BELOW = 65.0, 30.0, 32.0  # what a label needs
+_MIN_WIDTH = 360.0  # a few memories are not drawn larger than many
+
+
+class Placed(NamedTuple):
+    node: Mapping[str, Any]
+    x: float
+    y: float
+    label: bool
+
+
+class Line(NamedTuple):
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    width: float
+
+
+def place(nodes: Sequence[Mapping[str, Any]], edges: Sequence[Mapping[str, Any]]) -> tuple[list[Placed], list[Line]]:
+    """As `links` gives them. Each stands near the one that leads to it."""
+    angles: dict[str, float] = {}
+    placed: dict[str, Placed] = {}
+    for away in range(len(_RINGS)):
+        ring = [node for node in nodes if node["away"] == away]
+        ring.sort(key=lambda node: _inner_angle(node["id"], edges, angles))
+        for number, node in enumerate(ring):
+            angle = angles[node["id"]] = 2 * math.pi * number / len(ring)
+            x, y = (round(_RINGS[away] * side, 1) for side in (math.cos(angle), math.sin(angle)))
+            placed[node["id"]] = Placed(node, x, y, label=len(ring) <= _MOST_LABELS)
+    known = [one for one in edges if one["source"] in placed and one["target"] in placed]
+    lines = [
+        Line(*placed[one["source"]][1:3], *placed[one["target"]][1:3], width=round(1 + 3 * one["weight"], 1))
+        for one in known
+    ]
+    return list(placed.values()), lines
+
+
+def frame(placed: Sequence[Placed]) -> tuple[float, float, float, float]:
+    """The part of the plane to show: left, top, width, height."""
+    xs, ys = [one.x for one in placed], [one.y for one in placed]
+    width, height = max(xs) - min(xs) + 2 * _BESIDE, max(ys) - min(ys) + _ABOVE + _BELOW
+    spare = max(0.0, _MIN_WIDTH - width)
+    return min(xs) - _BESIDE - spare / 2, min(ys) - _ABOVE, width + spare, height
+
+
+def _inner_angle(id: str, edges: Sequence[Mapping[str, Any]], angles: Mapping[str, float]) -> float:
+    """Of the first memory further in that it is linked to."""
+    ends = (
+        one["source"] if one["target"] == id else one["target"] for one in edges if id in (one["source"], one["target"])
+    )
+    return next((angles[end] for end in ends if end in angles), 0.0)
