@@ -13,7 +13,7 @@ from recollect.model.memory import Condition, Kind, Lane
 from recollect.model.result import Card, Scope
 from recollect.web import drawing
 from recollect.web.pages import Page, view
-from recollect.web.words import SOURCES
+from recollect.web.words import SOURCES, day
 
 _PAGE = 50
 _MOST_FOUND = 200
@@ -26,6 +26,7 @@ CONDITIONS = {
 }  # fmt: skip
 SCOPES = {Scope.PROJECT: "this project", Scope.USER: "all projects"}
 _CHOICES: dict[str, type] = {"kind": Kind, "status": Condition, "scope": Scope, "source": Lane}
+_AGO = {"day": 1, "week": 7, "month": 30, "year": 365}
 _TEXTS = ("topic", "tag", "group", "since", "until")
 
 
@@ -62,7 +63,7 @@ def show(page: Page) -> Response:
     return page.render(
         "library.html", rows=rows, words=words, filters=filters, how=how, total=total, offset=offset, more=more,
         newer=page.here(offset=max(0, offset - _PAGE)) if offset else "", edited=edited, kinds=KINDS,
-        conditions=CONDITIONS, scopes=SCOPES, sources=SOURCES,
+        conditions=CONDITIONS, scopes=SCOPES, sources=SOURCES, days=_days(page),
     )  # fmt: skip
 
 
@@ -89,6 +90,12 @@ def _read_filters(page: Page) -> dict[str, Any]:
         return {name: _CHOICES.get(name, str)(value) for name, value in given.items()}
     except ValueError as problem:
         raise BadInput(f"There is no such filter: {problem}.", hint="Choose one from the list.") from None
+
+
+def _days(page: Page) -> dict[str, str]:
+    now, given = page.app.clock.now(), page.query.get("since", "").strip()
+    named = {day(now.plus(days=-ago)): f"in the last {words}" for words, ago in _AGO.items()}
+    return named | ({given: f"since {given}"} if given and given not in named else {})
 
 
 def _number(page: Page, name: str, default: int) -> int:
