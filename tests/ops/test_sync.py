@@ -291,7 +291,7 @@ def test_a_full_index_is_never_pushed_over_its_limits(app: App, lived_in: Path, 
     path = lived_in / "MEMORY.md"
     path.write_bytes(own)
     for number in range(30):
-        rules.add(app, f"Rule number {number}")
+        rules.add(app, f"Ask team{number} first")
     told = install.sync(app)
     index = path.read_bytes()
     assert index.startswith(own)
@@ -380,7 +380,7 @@ def test_many_at_once_take_nothing_of_each_other_for_a_persons(open_app: Opens, 
     before = files(lived_in)
 
     def work(app: App, number: int) -> None:
-        rules.add(app, f"Another rule, {number}")
+        rules.add(app, f"Ask team{number} first")
         install.sync(app)
 
     with ThreadPoolExecutor(4) as threads:
