@@ -59,6 +59,11 @@ class CallStep:
     problem: str = ""  # the error, or what the person said when refusing it
     told: tuple[Told, ...] = ()  # just before it
 
+    @property
+    def matters(self) -> bool:
+        """It failed, was refused, or was told something before it."""
+        return bool(self.ended or self.told)
+
 
 @dataclass(frozen=True, slots=True)
 class Quote:  # a person's words in the prompt they are from, of which about 600 characters are left

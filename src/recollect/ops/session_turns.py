@@ -279,8 +279,8 @@ class Turns:
 
 def _choose(calls: Sequence[CallStep]) -> tuple[CallStep, ...]:
     """Those that failed or were told something, then the first ones."""
-    telling = [one for one in calls if one.ended or one.told]
-    wanted = {one.id for one in (*telling, *calls)[:_MAX_CALLS]}
+    first = dict.fromkeys(one.id for one in (*(one for one in calls if one.matters), *calls))
+    wanted = set(list(first)[:_MAX_CALLS])
     return tuple(one for one in calls if one.id in wanted)
 
 

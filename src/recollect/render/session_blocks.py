@@ -81,7 +81,7 @@ def _turn_blocks(turn: TurnSteps, total: int) -> Iterator[Block]:
         yield Line("Before the first prompt", Tone.TITLE)
     for told in turn.told:
         yield from _told_blocks(told)
-    for (tool, is_plain), calls in groupby(turn.calls, lambda one: (one.tool, not one.ended and not one.told)):
+    for (tool, is_plain), calls in groupby(turn.calls, lambda one: (one.tool, not one.matters)):
         if is_plain:
             said = dict.fromkeys(clip(one_line(one.what), _WHAT_CHARS) for one in calls)
             yield Line(clip(f"  {tool}  {', '.join(filter(None, said))}", _LINE_CHARS))
