@@ -32,7 +32,6 @@ from recollect.model.session import (
     RecallRecord,
     ShownMemory,
     Speaker,
-    Way,
     memory_of,
     shorten,
 )
@@ -47,6 +46,7 @@ _MAX_SENTENCES = 30  # of one prompt
 _WHAT_CHARS, _REPLY_CHARS = 300, 600
 _MAX_KEPT = 2_000
 _TO_THE_END = 1 << 62
+_LATEST = 120_000_000  # microseconds: a prompt is written down no later than this after its hook
 _TAGS = re.compile(r"^\s*<\w+>|</\w+>\s*$")  # that a client puts around an error
 
 
@@ -87,15 +87,9 @@ def recorded_turns(records: Sequence[Record]) -> list[RawTurn]:
 
 
 def read_raw(
-    app: App,
-    host: str,
-    path: Path,
-    starts: Sequence[TurnStart],
-    reading: Reading,
-    first: int,
-    most: int,
+    app: App, host: str, path: Path, starts: Sequence[TurnStart], reading: Reading, first: int, most: int,
     begun: RawTurn,
-) -> Iterator[RawTurn]:
+) -> Iterator[RawTurn]:  # fmt: skip
     """`most` turns from the `first` on; before turn 1, what came before it, which is added to `begun`."""
     shown = {start.offset: (number, start) for number, start in enumerate(starts, start=1)}
     turn = begun if first == 1 else None
@@ -104,8 +98,7 @@ def read_raw(
     for offset, utterance, act in read_turns(app, host, path, reading, begin, until):
         number, start = shown.get(offset, (0, begin))
         if number and (turn is None or turn.number != number):
-            if turn is not None:
-                yield turn
+            yield from (turn,) if turn else ()
             turn = RawTurn(number, start.at, folder=begun.folder)
         if turn is None:
             continue
@@ -114,8 +107,7 @@ def read_raw(
                 turn.blocks.setdefault(app.redactor.clean(block).text, utterance.at or turn.at)
         elif act is not None:
             _add_act(turn, act)
-    if turn is not None:
-        yield turn
+    yield from (turn,) if turn else ()
 
 
 def _add_act(turn: RawTurn, act: Act) -> None:
@@ -130,12 +122,10 @@ def _add_act(turn: RawTurn, act: Act) -> None:
     elif act.plan or act.speaker is Speaker.PERSON:
         turn.begun_by, turn.is_plan = turn.begun_by or act, turn.is_plan or act.plan
         turn.said += [act.text] if act.speaker is Speaker.PERSON else []
-        if act.refuses:
-            turn.calls[:] = [
-                replace(one, problem=shorten(act.text)) if one.id == act.refuses else one for one in turn.calls
-            ]
-        else:
+        if not act.refuses:
             turn.prompt = "\n\n".join(filter(None, (turn.prompt, act.text)))
+        elif turn.calls and turn.calls[-1].id == act.refuses:
+            turn.calls[-1] = replace(turn.calls[-1], problem=shorten(act.text))
     elif act.speaker is Speaker.AGENT:
         turn.reply = act.text
 
@@ -152,10 +142,9 @@ class Turns:
         begins = [turn.at.plus(seconds=-SHOWN_BEFORE_S) for turn in raw]
         self._begins = [Moment(0) if turn.number == 0 else at for turn, at in zip(raw, begins, strict=True)]
         self._until = until.plus(seconds=-SHOWN_BEFORE_S) if until else None
-        self._records = [one for one in records if self._turn_at(one.at) is not None]
+        self._records = records
         self._outcomes = {one.act: one for one in self._store.records(Outcome, session=session) if not one.agent}
-        shown = self._store.records(ShownMemory, session=session)
-        self._reminders = [one for one in shown if one.call and one.way is Way.REMINDED]
+        self._before_calls = [one for one in self._store.records(ShownMemory, session=session) if one.call]
 
     def _turn_at(self, at: Moment) -> int | None:
         """The place of the turn in which something happened at this time; None where it is not shown."""
@@ -213,14 +202,15 @@ class Turns:
         asked = str(record.answer["query"]).rstrip("\u2026")
         places = range(len(self._raw)) if record.event == EventName.PROMPT and asked else ()
         own = [place for place in places if one_line(self._raw[place].prompt).startswith(asked)]
-        return min(own, key=lambda n: _apart(self._raw[n].at, record.at)) if own else self._turn_at(record.at)
+        apart, place = min(((_apart(self._raw[place].at, record.at), place) for place in own), default=(_LATEST, 0))
+        return place if apart < _LATEST else self._turn_at(record.at)
 
     def _calls(self, turn: RawTurn, told: Sequence[Told]) -> tuple[list[CallStep], tuple[Told, ...]]:
         """With how they ended, and what was told before them; and what was not told before one of them."""
         by_call: dict[str, list[Told]] = {}
         for one in told:
             ids = {reason.id for reason in one.reasons}
-            near = [entry for entry in self._reminders if entry.memory in ids and one.event == EventName.TOOL_CALLED]
+            near = [entry for entry in self._before_calls if entry.memory in ids and one.event == EventName.TOOL_CALLED]
             entry = min(near, key=lambda entry: _apart(one.at, entry.at), default=None)
             by_call.setdefault(entry.call if entry else "", []).append(one)
         calls = []

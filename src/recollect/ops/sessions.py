@@ -37,12 +37,8 @@ class KnownSession(NamedTuple):
     cwd: str = ""
 
     @property
-    def transcript(self) -> str:
-        return self.counts.transcript
-
-    @property
     def has_transcript(self) -> bool:
-        return bool(self.transcript) and os.path.isfile(self.transcript)
+        return os.path.isfile(self.counts.transcript)
 
 
 def listing(
@@ -69,7 +65,7 @@ def session(
     if turn is not None and turn < 1:
         raise BadInput(f"--turn is {turn}; turns are counted from 1.", hint="`recollect session --turn 1`")
     records = load_records(app, one.id)
-    note = _UNREADABLE if not one.transcript else "" if one.has_transcript else _GONE
+    note = _UNREADABLE if not one.counts.transcript else "" if one.has_transcript else _GONE
     begun = RawTurn(0, one.began, folder=one.cwd)
     if note:
         turns = recorded_turns(records)
@@ -77,7 +73,7 @@ def session(
         raw = [*([begun] if first == 1 else ()), *turns[first - 1 : first - 1 + most]]
         until, following = next(((each.at, "") for each in turns[first - 1 + most :]), (None, ""))
     else:
-        path = Path(one.transcript)
+        path = Path(one.counts.transcript)
         starts, reading = find_turns(app, one.host, path)
         total, first = len(starts), _first(turn, most, len(starts))
         raw = list(read_raw(app, one.host, path, starts, reading, first, most, begun))

@@ -9,7 +9,7 @@ from recollect.base.moment import Moment
 from recollect.base.text import clip, counted, one_line
 from recollect.model.memory import Kind, Status
 from recollect.model.session import Ending, EventName
-from recollect.model.timeline import CallStep, HeardSentence, SessionRow, Sessions, Timeline, Told, TurnSteps
+from recollect.model.timeline import CallStep, SessionRow, Sessions, Timeline, Told, TurnSteps
 from recollect.render.blocks import SHORT_ID, Block, Line, Table, Tone
 from recollect.render.recall_text import time_span
 
@@ -29,9 +29,7 @@ _BECAME = {
 
 def session_list_blocks(found: Sessions, _now: Moment) -> Iterator[Block]:
     if not found.sessions:
-        yield Line(
-            "No sessions yet. `recollect install` connects your agents, `recollect import sessions` reads past ones."
-        )
+        yield Line("No sessions yet: `recollect install` connects agents, `recollect import sessions` reads past ones.")
         return
     rows = [
         (one.id[:_ID_CHARS], one.agent, _time(one.began), lasted(one),
@@ -65,10 +63,7 @@ def timeline_blocks(timeline: Timeline, _now: Moment) -> Iterator[Block]:
     shown = [turn.number for turn in timeline.turns if turn.number]
     if shown and (shown[0] > 1 or shown[-1] < timeline.all_turns):
         said = f"Turns {shown[0]} to {shown[-1]} of {timeline.all_turns}"
-        yield from (
-            Line(),
-            Line(f"{said}; `recollect session {one.id[:_ID_CHARS]} --turn 1` begins at the first.", Tone.DIM),
-        )
+        yield Line(f"\n{said}; `recollect session {one.id[:_ID_CHARS]} --turn 1` begins at the first.", Tone.DIM)
 
 
 def _turn_blocks(turn: TurnSteps, total: int) -> Iterator[Block]:
@@ -104,7 +99,7 @@ def _turn_blocks(turn: TurnSteps, total: int) -> Iterator[Block]:
             text = f"  Kept: rule {sentence.memory[-SHORT_ID:]} ({became(sentence.status)}): {sentence.rule}"
             yield Line(text, Tone.GOOD if sentence.status is Status.ACTIVE else Tone.PLAIN)
         elif sentence.is_near:
-            yield Line(f"  Not kept: {dropped_sentence(sentence)}", Tone.WARN)
+            yield Line(f'  Not kept: "{sentence.words}", because {sentence.why}.', Tone.WARN)
 
 
 def _told_blocks(told: Told, indent: str = "  ") -> Iterator[Block]:
@@ -112,9 +107,7 @@ def _told_blocks(told: Told, indent: str = "  ") -> Iterator[Block]:
     if not told.reasons and not told.text:
         near = sum(map(len, told.left_out.values()))
         why = "; ".join(f"{sentence}: {len(ids)}" for sentence, ids in told.left_out.items())
-        yield Line(
-            f"{indent}Nothing was told. {_memories(near)} came near and {_was(near)} left out ({why}).", Tone.DIM
-        )
+        yield Line(f"{indent}Nothing was told. {_memories(near)} came near: {why}.", Tone.DIM)
         return
     if not told.delivered:
         yield Line(f"{indent}Found, but not shown: the hook had given up waiting.", Tone.WARN)
@@ -156,14 +149,9 @@ def how_it_went(turn: TurnSteps) -> str:
     if turn.ended is Ending.RE_ASK:
         said.append("Then you said that it was not what you had asked for.")
     elif turn.ended is Ending.SUCCESS and turn.helped:
-        said.append(
-            f"{_memories(len(turn.helped)).capitalize()} helped: {', '.join(id[-SHORT_ID:] for id in turn.helped)}."
-        )
+        ids = ", ".join(id[-SHORT_ID:] for id in turn.helped)
+        said.append(f"{_memories(len(turn.helped))} helped: {ids}.")
     return " ".join(said)
-
-
-def dropped_sentence(sentence: HeardSentence) -> str:
-    return f'"{sentence.words}", because {sentence.why}.'
 
 
 def became(status: Status | None) -> str:
@@ -180,10 +168,6 @@ def _figures(one: SessionRow) -> tuple[int, int, int, int]:
 
 def _memories(count: int) -> str:
     return counted(count, "memory", "memories")
-
-
-def _was(count: int) -> str:
-    return "was" if count == 1 else "were"
 
 
 def _time(at: Moment) -> str:

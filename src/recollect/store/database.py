@@ -14,16 +14,7 @@ from recollect.base.errors import Conflict, StoreError
 from recollect.model.codec import content_hash
 from recollect.model.memory import Bridge, Lane, Memory, Message, Sketch, Status
 from recollect.model.query import Aged, Query
-from recollect.model.session import (
-    LedgerKey,
-    Outcome,
-    Pointer,
-    RecallRecord,
-    Session,
-    SessionCounts,
-    StateRecord,
-    Way,
-)
+from recollect.model.session import LedgerKey, Outcome, Pointer, RecallRecord, Session, SessionCounts, StateRecord, Way
 from recollect.store import connect, rows, tokenizer
 from recollect.store.connect import Tuning, translated_errors
 from recollect.store.protocol import AnyRecord, Progress, Record
