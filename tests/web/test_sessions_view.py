@@ -86,7 +86,7 @@ def test_a_memory_is_rated_where_it_was_told(own_ui: Ui, open_page: OpenPage, bu
     before = pnpm()["ratings"]
     tab = _open(own_ui, open_page, TESTS)
     tab.page.get_by_role("button", name=f"{button}: Use pnpm", exact=False).first.click()
-    expect(tab.page.locator("#bar")).to_contain_text("Rated: Use pnpm, not npm.")
+    expect(tab.page.locator("#bar")).to_contain_text(": Use pnpm, not npm.")
     assert pnpm()["ratings"][-1].items() >= last.items()
     assert (pnpm()["condition"] == "muted") == ("never" in last)
     tab.page.get_by_role("button", name="Undo").click()
