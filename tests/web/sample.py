@@ -139,8 +139,9 @@ def _fill_shop(shop: Stage) -> None:
         path = shop.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"// {name}\n", encoding="utf-8")
-    _did("note save", app, _NOTE, tags=("release",))
+    _did("note save", app, "# Whom to ask\n\nAnna knows the shop, Ben the servers.", tags=("people",))
     _did("note save", app, _PAYMENTS, tags=("payments",), project=True)
+    _did("note save", app, _NOTE, tags=("release",), project=True)
     for days, session, steps in _SESSIONS:
         shop.wait(days * DAY_S)
         talk(shop, session, *steps)
