@@ -16,7 +16,7 @@ _NOTE = """# Release checklist
 
 1. Run `pnpm test` and `pnpm lint`.
 2. Deploy to **staging**, then click through the checkout.
-3. Tag the release; the [[Payments]] note says whom to tell.
+3. Tag the release; the Payments note says whom to tell.
 
 | where | who |
 |---|---|
@@ -139,9 +139,8 @@ def _fill_shop(shop: Stage) -> None:
         path = shop.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"// {name}\n", encoding="utf-8")
-    _did("note save", app, "# Whom to ask\n\nAnna knows the shop, Ben the servers.", tags=("people",))
+    _did("note save", app, _NOTE, tags=("release",))
     _did("note save", app, _PAYMENTS, tags=("payments",), project=True)
-    _did("note save", app, _NOTE, tags=("release",), project=True)
     for days, session, steps in _SESSIONS:
         shop.wait(days * DAY_S)
         talk(shop, session, *steps)
