@@ -1,5 +1,5 @@
 """Scripted sessions: written down as a transcript in a project of their own, read to the end, and asked what an agent
-would be told next. Everything happens in a scratch folder, through the real App and the real hooks (cli/demo.py)."""
+would be told next. Everything happens in a scratch folder, through the real App and the real hooks (cli/stage.py)."""
 
 from __future__ import annotations
 

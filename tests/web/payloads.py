@@ -13,7 +13,7 @@ from typing import Any
 
 from recollect.base.clock import SystemClock
 from recollect.base.text import storable
-from recollect.cli.demo import Stage, operate
+from recollect.cli.stage import Stage, operate
 from recollect.model.codec import FIELDS_OF, decode_memory
 from recollect.model.memory import Anchor, Bridge, BridgeType, Kind, Memory, Message, Rating, Status
 from recollect.model.plan import Create, Link, Plan

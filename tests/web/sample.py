@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from recollect.base.clock import SystemClock
-from recollect.cli.demo import Stage, operate
+from recollect.cli.stage import Stage, operate
 from recollect.model.memory import BridgeType
 from recollect.ops.steering import Verdict
 

@@ -60,7 +60,7 @@ def ui(port: int, browser: bool, project: str) -> None:
 def serve_page(folder: Path, *, port: int = 0, browser: bool = True) -> None:
     import webbrowser
 
-    from recollect.web.server import serve
+    from recollect.web.site import serve
 
     def announce(address: str) -> None:
         click.echo(address)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from recollect.base.moment import DAY_SECONDS, Moment
 from recollect.base.settings import environment
-from recollect.cli.demo import Stage, operate
+from recollect.cli.stage import Stage, operate
 
 _PASSED = ("PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "LANG", "BROWSER")
 _NOTE = """# Releases

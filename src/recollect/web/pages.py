@@ -25,7 +25,7 @@ from recollect.ops.table import OPS
 from recollect.web import words
 
 if TYPE_CHECKING:
-    from recollect.web.server import Site
+    from recollect.web.site import Site
 
 NOWHERE = "-"  # in an address: no project, only what is kept for all of them
 _FOLDER = Path(__file__).parent

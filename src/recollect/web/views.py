@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from starlette.routing import Route
 
 if TYPE_CHECKING:
-    from recollect.web.server import Site
+    from recollect.web.site import Site
 
 _VIEWS = ("now_view", "sessions_view", "inbox_view", "library_view", "try_view", "health_view")
 
