@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.base.moment import Moment
-from recollect.cli import demo
+from recollect.cli import stage
 from recollect.model.memory import Kind, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope
@@ -23,7 +23,7 @@ _TOOLS = {"run": "Bash", "edit": "Edit", "read": "Read", "search": "Grep", "fetc
 _INPUTS = {"run": "command", "search": "pattern", "fetch": "url"}
 
 
-class Stage(demo.Stage):
+class Stage(stage.Stage):
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         super().__init__(folder, "work", begin=_BEGIN, actor="bench")
