@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request, Response, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request, Response, expect, sync_playwright
 
 # Read when the tests are collected: they have an environment of their own later.
 IN_CI = os.environ.get("CI") == "true"
@@ -22,6 +22,7 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable
 _MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 _FOUND = next(filter(None, map(shutil.which, _NAMES)), _MAC if Path(_MAC).exists() else "")
 _AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+PATIENCE_MS = 30_000  # whether, not how fast
 REBOUND = "rebound.invalid"  # a name that leads here
 # Nothing but the page is asked for: no update, no list of bad sites, no spell checker.
 _FLAGS = (
@@ -40,6 +41,7 @@ def refuse(reason: str) -> None:
 
 @contextmanager
 def launched() -> Iterator[Browser]:
+    expect.set_options(timeout=PATIENCE_MS)
     if not _FOUND:
         refuse("Chromium is not on PATH: the tests in a browser did not run")
     with tempfile.TemporaryDirectory(prefix="rb") as home, sync_playwright() as playwright:

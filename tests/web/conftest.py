@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.web import sample
-from tests.web.chromium import Tab, launched, set_running_loop
+from tests.web.chromium import PATIENCE_MS, Tab, launched, set_running_loop
 from tests.web.served import Ui, World, list_pages, running, scratch_world
 
 OpenPage = Callable[..., Tab]
@@ -58,7 +58,7 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
         def make(ui: Ui, **options: object) -> Tab:
             given = {"viewport": {"width": 1280, "height": 800}, "timezone_id": "UTC", "locale": "en-GB", **options}
             window = windows.enter_context(browser.new_context(**given))  # type: ignore[arg-type]
-            window.set_default_timeout(30_000)
+            window.set_default_timeout(PATIENCE_MS)
             name, _, value = ui.cookie.partition("=")
             window.add_cookies([{"name": name, "value": value, "url": ui.base}])
             tabs.append(Tab(window.new_page(), ui.base))

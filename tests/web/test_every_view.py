@@ -3,7 +3,7 @@
 import os
 import re
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -20,6 +20,7 @@ _SHIFTED = """new Promise((done) => {
   new PerformanceObserver(add).observe({type: 'layout-shift', buffered: true});
   requestAnimationFrame(() => requestAnimationFrame(() => done(moved)));
 })"""
+ASKED = "the webhook booked an order twice, fix it"
 VIEWS = ("now", "sessions", "inbox", "library", "try", "health")
 
 
@@ -95,9 +96,15 @@ def test_every_view_can_be_read_without_scripts(ui: Ui, pages: list[str], open_p
 
 
 @pytest.mark.skipif(not SHOTS, reason="pictures are made when RECOLLECT_SCREENSHOTS=1 asks for them")
-@pytest.mark.parametrize("view", VIEWS)
-def test_a_picture_of_each_view(ui: Ui, open_page: OpenPage, view: str):
+def test_a_picture_of_each_view(ui: Ui, open_page: OpenPage):
     tab = open_page(ui, color_scheme="light")
-    tab.go(f"{ui.project}/{view}")
+    pnpm = next(one["id"] for one in ui.world.json("list", "--kind", "rule") if one["body"] == "Use pnpm, not npm.")
+    more = {
+        "session": "sessions/c05d9a70-webhook#turn1",
+        "memory": f"memory/{pnpm}",
+        "try": f"try?prompt={quote(ASKED)}",
+    }
     IMAGES.mkdir(exist_ok=True)
-    tab.page.screenshot(path=IMAGES / f"{view}.png")
+    for name, path in ({view: view for view in VIEWS} | more).items():
+        tab.go(f"{ui.project}/{path}")
+        tab.page.screenshot(path=IMAGES / f"{name}.png")
