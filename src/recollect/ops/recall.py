@@ -191,6 +191,8 @@ def _wake(app: App, one: Recollection) -> Recollection:
 
 def record_recall(app: App, found: Found, injected: Mapping[str, Json] | None = None) -> None:
     """For `why`. `injected`: to whom, where an agent got it. A store that cannot be written stops no answer."""
+    if app.dry_run:
+        return
     hits: list[Json] = [
         {"id": one.hit.memory.id, "title": clip(one.hit.memory.title, 80), "lane": str(one.hit.memory.lane),
          "score": round(one.hit.score, 4), "passage": clip(one_line(one.hit.passage), _LOGGED_PASSAGE_CHARS),

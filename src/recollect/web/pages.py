@@ -71,8 +71,9 @@ class Page:
         return find_op(name).function(self.app, *args, **values)
 
     def ask(self, name: str, **values: Any) -> Any:
-        """The same through the daemon, which holds the model; without one, by words alone. What `--json` prints."""
-        found = daemon_calls.ask_or_run(self.folder, {"op": name, "values": values}, _ASK_S)
+        """A question, through the daemon, which holds the model; without one, by words alone. What `--json` prints.
+        Nothing is written: what a person looks for here is no recall."""
+        found = daemon_calls.ask_or_run(self.folder, {"op": name, "values": values, "dry_run": True}, _ASK_S)
         answer = json.loads(found)
         if isinstance(answer, dict) and (problem := answer.get("error")):
             raise RecollectError(problem["message"], hint=problem["hint"])
