@@ -29,7 +29,10 @@ from recollect.store import Progress
 MOST_CPU_MS = 100.0
 MOST_MEMORY_MB = 150.0
 MOST_LIVE_S = 1.0
-_LISTS = ("library", "library, page 200", "library, rules only", "library, searched", "now", "inbox", "sessions")
+_LISTS = (
+    "library", "library, page 200", "library, rules only", "library, asleep", "library, a topic", "library, a source",
+    "library, muted", "library, searched", "now", "inbox", "sessions",
+)  # fmt: skip
 _WORDS = ("queue release", "database migration fails", "login token expired", "cache of the index", "deploy staging")
 _WARMING = 3
 
@@ -107,8 +110,12 @@ class Served:
         ids = list(dict.fromkeys(part.split('"')[0] for part in listed.split(f"{self.base}/memory/")[1:]))
         return [
             ("library", lambda _: "/library"),
-            ("library, page 200", lambda number: f"/library?page={200 + number}"),
+            ("library, page 200", lambda number: f"/library?offset={50 * (200 + number)}"),
             ("library, rules only", lambda _: "/library?kind=rule"),
+            ("library, asleep", lambda number: f"/library?status=asleep&offset={50 * number}"),
+            ("library, a topic", lambda _: "/library?topic=parser"),
+            ("library, a source", lambda _: "/library?source=user&status=active"),
+            ("library, muted", lambda _: "/library?status=muted"),
             ("library, searched", lambda number: f"/library?q={quote(_WORDS[number % len(_WORDS)])}"),
             ("a memory", lambda number: f"/memory/{ids[number % len(ids)]}"),
             ("now", lambda _: "/now"),
