@@ -19,7 +19,7 @@ from recollect.model.memory import Condition, Kind, Lane, Rating, Status
 from recollect.model.plan import Create
 from recollect.model.query import Aged, Query
 from recollect.model.result import Difference, Done, Scope
-from recollect.ops import memories, rules
+from recollect.ops import library, memories, rules
 from recollect.ops.forget import erase, forget
 from recollect.ops.library import links, listing
 from recollect.ops.memories import delete, edit, link, log, merge, show, undo
@@ -100,6 +100,23 @@ def test_a_search_knows_the_same_conditions(house: App, condition: Condition):
     assert stands == dict.fromkeys(listed, condition)
     agents = [one.hit.memory.title for one in search(house, words, source=Lane.AGENT, limit=50).found]
     assert agents == ["old"]
+
+
+def test_of_very_many_the_rest_is_not_counted(app: App, monkeypatch: pytest.MonkeyPatch):
+    keep(app, *(thread(f"t{n}") for n in range(30)))
+    keep(app, rule("r"), scope=Scope.USER)
+    monkeypatch.setattr(library, "_COUNTED", 10)
+    cut, whole = listing(app, limit=5, offset=5), listing(app, limit=5, offset=28)
+    assert (cut.of, cut.is_cut, len(cut.cards)) == ("more than 11", True, 5)
+    assert (whole.of, len(whole.cards)) == ("31", 3)
+
+
+@pytest.mark.parametrize(
+    "topic", ['a "quoted" one', "back\\slash", "tab\tin", "Grüße", "日本語", "<b>", "100%", "a,b'c"]
+)
+def test_any_topic_can_be_asked_for(app: App, topic: str):
+    keep(app, thread("this", topics=("x", topic)), thread("other", topics=(f"{topic}s",)))
+    assert [card.memory.title for card in listing(app, topic=topic).cards] == ["this"]
 
 
 def test_pages_of_two_stores_leave_nothing_out(app: App):

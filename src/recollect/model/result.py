@@ -95,6 +95,11 @@ class Cards:
     what: str  # what was listed, for the sentence when there is nothing: `threads`
     total: int = 0  # how many there are, on all pages
     offset: int | None = None  # of this page; None: a list without pages
+    is_cut: bool = False  # there are more than `total`
+
+    @property
+    def of(self) -> str:
+        return f"more than {self.total - 1:,}" if self.is_cut else f"{self.total:,}"
 
     def as_json(self) -> Json:
         return [card.as_json() for card in self.cards]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Limit = Annotated[int, Arg("Maximum number of results.", metavar="N")]
 Muted = Annotated[bool, Arg("Only muted ones, which never helped and are not shown unasked; `restore` unmutes one.")]
+_COUNTED = 1_000  # at least so many are looked for: to count all of a hundred thousand takes longer than to list some
 _CAN_AGE_TO = {
     Status.SUSPENDED: (Status.ACTIVE, Status.SUSPENDED),
     Status.ARCHIVED: (Status.ACTIVE, Status.SUSPENDED, Status.ARCHIVED),
@@ -113,7 +114,8 @@ def list_memories(
 ) -> Cards:
     """The last active first."""
     limit, offset = parse_limit(limit), max(0, offset)
-    query = replace(query, marks_against=MARKS_TO_MUTE) if muted else query
+    most = max(offset + limit, _COUNTED) + 1
+    query = replace(query, marks_against=MARKS_TO_MUTE, limit=-1) if muted else replace(query, limit=most)
     stores = {scope: store for scope, store in app.scopes() if only in (None, scope)}
     orders = {scope: _only_muted(store, found) if muted else found
               for scope, store in stores.items() for found in (store.order(query),)}  # fmt: skip
@@ -127,7 +129,8 @@ def list_memories(
     units = {scope: store.read_units([seq for _, seq, of in page if of is scope]) for scope, store in stores.items()}
     found = {(scope, seq): memory for scope, read in units.items() for seq, memory, _ in read}
     cards = tuple(card(app, scope, found[scope, seq]) for _, seq, scope in page if (scope, seq) in found)
-    return Cards(cards, what if cards or not muted else f"muted {what}", total, offset)
+    is_cut = any(len(order) == most for order in orders.values()) and not muted
+    return Cards(cards, what if cards or not muted else f"muted {what}", total, offset, is_cut)
 
 
 def _only_muted(store: Store, order: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -80,7 +80,7 @@ def _card_blocks(result: results.Cards, now: Moment) -> Iterator[Block]:
         rows = [{**row, **left_out, "STATUS": state} for row, state in zip(rows, states, strict=True)]
     yield _table(rows, numbered=True)
     if (end := (result.offset or 0) + len(result.cards)) < result.total and is_page:
-        yield Line(f"{end:,} of {result.total:,}; `--offset {end}` goes on.", Tone.DIM)
+        yield Line(f"{end:,} of {result.of}; `--offset {end}` goes on.", Tone.DIM)
 
 
 def _memory_blocks(shown: results.Shown, now: Moment) -> Iterator[Block]:

@@ -46,7 +46,7 @@ class Row(NamedTuple):
 def show(page: Page) -> Response:
     filters = _read_filters(page)
     words, shown = page.query.get("q", "").strip(), _number(page, "shown", _PAGE)
-    how, total, offset = "", 0, _number(page, "offset", 0)
+    how, of, offset = "", "", _number(page, "offset", 0)
     if words:
         renamed = {("condition" if name == "status" else name): str(value) for name, value in filters.items()}
         limit = min(max(shown, _PAGE), _MOST_FOUND)
@@ -55,13 +55,13 @@ def show(page: Page) -> Response:
         more = page.here(shown=limit + _PAGE) if len(found["hits"]) == limit < _MOST_FOUND else ""
     else:
         cards = page.op("list", limit=_PAGE, offset=offset, **filters)
-        rows, total, offset = [_row_of_card(card) for card in cards.cards], cards.total, cards.offset
+        rows, total, of, offset = [_row_of_card(card) for card in cards.cards], cards.total, cards.of, cards.offset
         more = page.here(offset=offset + _PAGE) if offset + len(rows) < total else ""
     edited = None
     with suppress(UnknownId):
         edited = page.op("show", page.query["edit"]) if page.query.get("edit") else None
     return page.render(
-        "library.html", rows=rows, words=words, filters=filters, how=how, total=total, offset=offset, more=more,
+        "library.html", rows=rows, words=words, filters=filters, how=how, of=of, offset=offset, more=more,
         newer=page.here(offset=max(0, offset - _PAGE)) if offset else "", edited=edited, kinds=KINDS,
         conditions=CONDITIONS, scopes=SCOPES, sources=SOURCES, days=_days(page),
     )  # fmt: skip
