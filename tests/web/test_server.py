@@ -10,7 +10,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import pytest
 
@@ -152,6 +152,22 @@ def test_there_is_no_way_out_of_the_folders(ui: Ui, path: str):
     assert answer.status in (400, 404), answer
     assert "<h1>" in answer.body, "said in words"
     assert not re.search("root:|def make|<script>|Traceback", answer.body), answer.body
+
+
+def test_choosing_a_project_leads_to_a_page_of_ours_whatever_it_is_called(ui: Ui):
+    for name in (
+        "-",
+        "nothing",
+        "..%2f..%2f%2felsewhere.invalid",
+        "%0d%0aSet-Cookie:%20a=b",
+        "%5c%5celsewhere.invalid",
+        "%ff",
+    ):
+        answer = ui.get(f"/choose?project={name}")
+        assert answer.status == 303
+        assert answer.headers["Location"].startswith("/p/")
+        assert not answer.cookies
+        assert urlsplit(urljoin(ui.base, answer.headers["Location"])).netloc == ui.host
 
 
 def test_what_is_too_large_is_refused_and_the_server_lives(ui: Ui):
