@@ -9,6 +9,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from recollect.base.moment import Moment
+from recollect.base.shipped import load_table
 from recollect.base.text import counted, visible
 from recollect.model.memory import Lane, Memory, Note, Rule, Status
 from recollect.model.result import Scope
@@ -26,6 +27,9 @@ STATUSES = {
     Status.ACTIVE: "", Status.SUSPENDED: "asleep by age", Status.ARCHIVED: "archived",
     Status.SUPERSEDED: "replaced", Status.CANDIDATE: "waits in the inbox",
 }  # fmt: skip
+
+# What an operation did to a memory, for its history; who did it, or where it came from.
+_DID, _WHO = (load_table("recollect.web", "words.json")[name] for name in ("did", "who"))
 
 
 def markdown(text: str) -> Markup:
@@ -84,6 +88,7 @@ def kind(memory: Memory) -> str:
 FILTERS = {
     "ago": ago, "brief": short_ids, "clock": clock, "counted": counted, "day": day, "kind": kind, "markdown": markdown,
     "told": told, "tokens": tokens, "visible": visible, "when": when,
+    "did": lambda op: _DID.get(op, op.capitalize()), "who": lambda name: _WHO.get(name, name),
     "iso": lambda value: moment(value).iso(), "short": lambda id: str(id)[-6:],
     "source": lambda lane: SOURCES.get(lane, str(lane)), "status": lambda status: STATUSES.get(status, str(status)),
     "where": lambda scope: "all projects" if scope == Scope.USER else "this project",
