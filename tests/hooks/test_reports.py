@@ -171,11 +171,9 @@ def test_config_sets_one_setting_and_says_what_it_was(app: App):
     app.home.prepare()
     app.home.conf.write_text("# mine\nMEMORY_RECALL_FLOOR=0.7 # sure\n")
     changed = health.config(app, "recall_floor", "0.60")
-    assert (changed.before, changed.settings[0]["value"], app.settings.figure("MEMORY_RECALL_FLOOR")) == (
-        "0.5",
-        "0.6",
-        0.6,
-    )
+    assert (changed.before, changed.settings[0]["value"], app.settings.text("MEMORY_RECALL_FLOOR")) == (
+        "0.7", "0.6", "0.6",
+    )  # fmt: skip
     assert app.home.conf.read_text() == "# mine\nMEMORY_RECALL_FLOOR=0.6 # sure\n"
     assert health.config(app, "recall_floor", unset=True).settings[0]["source"] == "default"
     assert app.home.conf.read_text() == "# mine\n"

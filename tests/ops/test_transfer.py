@@ -15,10 +15,12 @@ from recollect.app.core import App
 from recollect.base.errors import BadImport, BadInput, Conflict, NotFound, RecollectError, StoreReadOnly
 from recollect.base.paths import user_home
 from recollect.base.settings import environment
+from recollect.capture.turns import message_id
 from recollect.integrations.foreign_memories import ForeignMemory, why_left_out, words_key
-from recollect.model.memory import Anchor, BridgeType, Kind, Lane, Memory, Rating, Status
+from recollect.model.memory import Anchor, BridgeType, Kind, Lane, Memory, Message, Rating, Status
 from recollect.model.plan import Create, Link
 from recollect.model.result import Scope
+from recollect.model.session import Act, Speaker
 from recollect.ops import imports, memories, notes, rules, transfer
 from recollect.ops.transfer import Shape, checksum, export, import_jsonl
 from tests.naughty import NAUGHTY
@@ -44,6 +46,8 @@ def lived_in(app: App) -> None:
         anchors=(Anchor("src/a.py", "ff"),), group="session-1", weight=0.1 + 0.2, days_old=100,
     )  # fmt: skip
     heard = messages(talk, *(app.redact_text("message", text) for text in NAUGHTY))
+    read = Act(id="u-1", at=NOW, speaker=Speaker.PERSON)  # of a session: its message has a longer id
+    heard += (Message(message_id(read), talk.id, NOW, "session", "Asked: why?"),)
     path = note("note", path="vault/x.md", lane=Lane.REPOSITORY)
     app.writer(Scope.PROJECT).apply(plan(Create(talk, heard), Create(path)), act())
 

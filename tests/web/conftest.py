@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.web import sample
 from tests.web.chromium import PATIENCE_MS, Tab, launched, set_running_loop
 from tests.web.served import Ui, World, list_pages, running, scratch_world
 
 OpenPage = Callable[..., Tab]
+expect.set_options(timeout=30_000)  # on a busy machine
 
 
 @pytest.fixture(scope="session")

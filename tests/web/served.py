@@ -130,6 +130,12 @@ class Ui:
         finally:
             line.close()
 
+    def connect(self, path: str) -> http.client.HTTPConnection:
+        """For an answer that is read line by line."""
+        line = http.client.HTTPConnection(self.host, timeout=WAIT_S)
+        line.request("GET", path, headers={"Cookie": self.cookie})
+        return line
+
     def get(self, path: str, **headers: str) -> Answer:
         return self.ask("GET", path, headers=headers)
 

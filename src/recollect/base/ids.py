@@ -43,6 +43,11 @@ def is_id(text: str) -> bool:
     return _SHAPE.fullmatch(text) is not None
 
 
+def is_message_id(text: str) -> bool:
+    """Of a message read from a session, the digits are twelve: a checksum, not chance (capture/turns.py)."""
+    return is_id(text) or re.fullmatch(rf"{ID_SHAPE}[0-9a-f]{{6}}", text) is not None
+
+
 def read_reference(text: str) -> tuple[str, int] | None:
     """`ID`, or `ID+OFFSET` to read on in a long memory: its id, and where to begin. None for any other text."""
     found = _REFERENCE.fullmatch(text)

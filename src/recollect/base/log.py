@@ -96,7 +96,7 @@ class LogFollower:
         inode, size = self._stat()
         if inode != self._inode or size < self._offset:
             self._inode, self._offset = inode, 0
-        if not inode:
+        if not inode or size == self._offset:
             return []
         with self._path.open("rb") as log:
             log.seek(self._offset)

@@ -47,6 +47,13 @@ class Candidate:  # a memory that was judged for a prompt
 
 
 @dataclass(frozen=True, slots=True)
+class Told:  # what is told while the floor is above that of the one before, and no higher than its own
+    max_floor: float
+    text: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Trial:  # what an agent would be told now with a prompt
     prompt: str
     floor: float
@@ -56,6 +63,7 @@ class Trial:  # what an agent would be told now with a prompt
     left_out: tuple[Mapping[str, str], ...] = ()  # never judged: id, title and why
     how: str = ""
     notes: tuple[str, ...] = ()
+    by_floor: tuple[Told, ...] = ()  # what other floors would have the agent told; above the last one nothing is
 
 
 @dataclass(frozen=True, slots=True)

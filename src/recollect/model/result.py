@@ -309,7 +309,8 @@ class Checkup:
 class Configured:
     settings: tuple[Mapping[str, str], ...]  # each with name, value, source and reason
     problems: tuple[str, ...]
-    before: str | None = None  # what the one setting was, where it was changed
+    is_change: bool = False
+    before: str | None = None  # what the user's own file had said; None: nothing
     dry_run: bool = False
 
 

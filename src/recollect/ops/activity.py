@@ -72,8 +72,10 @@ def _sentence(store: Store, op: str, summary: str, memories: tuple[str, ...]) ->
     if row is None:
         named = _ID.sub(quoted, summary.partition(" `")[0].rstrip(".;"))
         return "changed", named[:1].lower() + named[1:]
-    named = "; ".join(filter(None, map(title, _ID.findall(summary)[:1] or memories[:_MAX_NAMED])))
-    return row[2], row[3].format(named or "something that is gone since")
+    first, second = [title(id) or "something that is gone since" for id in (*_ID.findall(summary), *memories, "", "")][
+        :2
+    ]
+    return row[2], row[3].format(first, second)
 
 
 def _told(answer: Mapping[str, Any], host: str) -> Happening:

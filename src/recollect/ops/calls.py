@@ -28,7 +28,7 @@ from recollect.render.recall_text import memory_text
 
 _ASK = 'ai_recall("{}")'
 _TITLE_CHARS = 80
-_LONG = frozenset({"verify", "suggestions", "compact"})
+_LONG = frozenset({"verify", "suggestions", "compact", "doctor"})
 
 
 class Call(typing.NamedTuple):

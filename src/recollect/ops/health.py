@@ -20,7 +20,16 @@ from recollect.app.states import CAPTURED
 from recollect.base.errors import BadInput, ModelBroken, ModelMissing, NotFound, RecollectError
 from recollect.base.files import read_snapshot
 from recollect.base.files import replace as replace_file
-from recollect.base.settings import canonical, change_text, environment, expected, find_setting, load, nearest_name
+from recollect.base.settings import (
+    DEFAULT,
+    canonical,
+    change_text,
+    environment,
+    expected,
+    find_setting,
+    load,
+    nearest_name,
+)
 from recollect.base.text import clip, counted
 from recollect.lifecycle.strength import status_at
 from recollect.model.memory import Kind
@@ -79,7 +88,8 @@ def config(
     wanted = None if unset else canonical(setting, value or "")
     if wanted is None and not unset:
         raise BadInput(f"{setting.name} must be {expected(setting)}.", hint=setting.reason)
-    before = app.settings.text(setting.name)
+    own = load(app.home.conf, None, {})
+    before = None if own.source(setting.name) == DEFAULT else own.text(setting.name)
     if not app.dry_run:
         app.home.prepare()
         file = read_snapshot(app.home.conf)
@@ -91,7 +101,7 @@ def config(
         found = replace(
             found, problems=(f"Written, but not in force here: {app.settings.source(setting.name)} says otherwise.",)
         )
-    return replace(found, before=before, dry_run=app.dry_run)
+    return replace(found, is_change=True, before=before, dry_run=app.dry_run)
 
 
 def _configured(app: App, name: str = "") -> Configured:

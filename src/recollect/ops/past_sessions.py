@@ -209,8 +209,10 @@ def _summarize(past: PastApp, project: Project, report: ImportReport) -> Summary
         lines = [f"  {many:>6,} {what}" for what, many in became.items() if many]
         facts |= {"prompts": dict(report.prompts), "rules": [*report.rules]}
         return Summary("\n".join((head, *lines, *_format_titles("rule", report.rules))), facts, tuple(notes))
+    made: list[Json] = []
     for scope, what in ((Scope.PROJECT, "it"), (Scope.USER, "the rules for every project")):
         if past.reader(scope).log(limit=1, change=past.changes[scope]):
+            made.append(past.changes[scope])
             notes.append(f"`recollect undo {past.changes[scope]}` takes {what} back.")
     waiting = embedding.read_vector_status(past).waiting
     if waiting:
@@ -218,7 +220,7 @@ def _summarize(past: PastApp, project: Project, report: ImportReport) -> Summary
         notes.append(f"{counted(waiting, 'passage')} can be found by words now, and {later}")
     remembers, lines = _describe_memory(past)
     changes: dict[str, Json] = {str(scope): change for scope, change in past.changes.items()}
-    facts |= {"changes": changes, "remembers": remembers, "vectors_missing": waiting}
+    facts |= {"changes": changes, "made": made, "remembers": remembers, "vectors_missing": waiting}
     return Summary("\n".join((head, *lines)), facts, tuple(notes))
 
 

@@ -134,7 +134,7 @@ OPS: tuple[Op, ...] = (
     Op("import mcp-memory", "imports:mcp_memory", _WRITE, _MAINTENANCE,
        "Read the JSON lines of MCP's reference memory server.", "import mcp-memory memory.jsonl --dry-run", _FILES),
     Op("doctor", "health:doctor", _READ, _MAINTENANCE, "Check the installation, and say how to repair it.", "doctor",
-       _PERSON, everyday=True),
+       everyday=True),
     Op("demo", "cli.demo:demo", _READ, _MAINTENANCE, "See it work, in a scratch home of its own.", "demo", _PERSON,
        everyday=True),
     Op("activity", "activity:activity", _READ, _MEMORIES, "List what memory did lately, newest first.", "activity"),

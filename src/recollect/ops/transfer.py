@@ -20,7 +20,7 @@ from recollect.app.memory_search import rules_in_force
 from recollect.base.errors import BadImport, BadInput, NotFound, StoreReadOnly
 from recollect.base.files import create_new, read_snapshot
 from recollect.base.files import replace as replace_file
-from recollect.base.ids import is_id
+from recollect.base.ids import is_id, is_message_id
 from recollect.base.text import clip, counted, one_line, storable
 from recollect.integrations.pieces import LeftAlone, Section
 from recollect.model.codec import Json, canonical, decode, decode_memory, encode
@@ -262,7 +262,7 @@ def _read_change(
         case "memory":
             memory, messages = decode_memory(data["memory"]), decode(tuple[Message, ...], data["messages"])
             for id in (memory.id, *(m.id for m in messages)):
-                if not is_id(id):
+                if not (is_id if id == memory.id else is_message_id)(id):
                     raise ValueError(f"{clip(id, 80)!r} is not an id")
                 if id in ids:
                     raise ValueError(f"{id} came before")

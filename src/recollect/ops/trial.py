@@ -12,11 +12,11 @@ from recollect.app.core import App
 from recollect.app.embedding import TimedQuestion
 from recollect.app.memory_search import redact_question
 from recollect.app.session_ledger import current_heartbeat
-from recollect.base.errors import BadInput
+from recollect.base.errors import BadInput, ModelError, ModelLoading
 from recollect.base.text import clip, estimate_tokens, one_line, storable
 from recollect.model.ask import Use
 from recollect.model.query import Hit
-from recollect.model.report import Candidate, Trial
+from recollect.model.report import Candidate, Told, Trial
 from recollect.model.result import Scope
 from recollect.ops.memories import clamp
 from recollect.ops.prompt_recall import search_unasked, word_hits
@@ -28,7 +28,6 @@ FLOOR = "MEMORY_RECALL_FLOOR"
 _WITHIN_S = 20.0
 _MAX_LEFT_OUT = 20
 _PASSAGE_CHARS = 300
-_OTHER_TURNS = "other turns of it match better"
 
 
 def try_prompt(
@@ -45,6 +44,7 @@ def try_prompt(
         notes += ("Recall is off (MEMORY_RECALL=off): no prompt is told anything.",)
     if language_model.is_on(app, Use.RECALL_BROAD):
         notes += ("A language model would choose among these (MEMORY_RECALL_SCHEME); it was not asked.",)
+    _wait_for_model(app)
     question = TimedQuestion(app, text, time.monotonic() + _WITHIN_S)
     searched = search_unasked(
         app, question, seen=frozenset(), limit=app.settings.count("MEMORY_PROMPT_HITS"), floor=0.0
@@ -55,14 +55,21 @@ def try_prompt(
     on = app.settings.switch("MEMORY_RECALL")
     best = {hit.unit_key: hit for hit in searched.hits}  # told, were the floor 0
     told = [hit for hit in best.values() if on and line <= _max_floor(hit)]
-    injection = word_hits(app, told, current_heartbeat(app), DEFAULT_HOST)
+    heart = current_heartbeat(app)
+    injection = word_hits(app, told, heart, DEFAULT_HOST)
+    by_floor = []
+    for floor in sorted({_max_floor(hit) for hit in best.values() if on}):
+        said = word_hits(app, [hit for hit in best.values() if floor <= _max_floor(hit)], heart, DEFAULT_HOST).text
+        by_floor.append(Told(floor, said, estimate_tokens(len(said))))
     marks, scopes = set(injection.shown), [scope for scope, _ in app.scopes()]
     drops = {drop.id: drop.reason for drop in (*searched.found.drops, *injection.left_out)}
     candidates = []
     for hit in (best.get(one.unit_key, one) for one in searched.found.judged):
+        if hit.unit_key not in best and hit.memory.id in {one.memory.id for one in best.values()}:
+            continue  # another turn of it is shown already
         reason = "below the floor" if on else "recall is off"
         if hit in told or hit.unit_key not in best:
-            reason = "" if hit in told and hit.mark in marks else drops.get(hit.memory.id, _OTHER_TURNS)
+            reason = "" if hit in told and hit.mark in marks else drops[hit.memory.id]
         max_floor = _max_floor(hit) if hit.unit_key in best else -1.0
         why = hit_sentence(
             dict(hit.components), how=searched.found.how, question=text, text=f"{hit.memory.title}\n{hit.text}",
@@ -74,7 +81,19 @@ def try_prompt(
     named = [(id, found[1].title if (found := app.exact(id)) else "") for id in others]
     left_out = [{"id": id, "title": title, "why": drop_sentence(drops[id], unasked=True)} for id, title in named]
     tokens = estimate_tokens(len(injection.text))
-    return Trial(shown, line, injection.text, tokens, tuple(candidates), tuple(left_out), searched.found.how, notes)
+    return Trial(
+        shown, line, injection.text, tokens, tuple(candidates), tuple(left_out), searched.found.how, notes,
+        tuple(by_floor),
+    )  # fmt: skip
+
+
+def _wait_for_model(app: App) -> None:
+    """The daemon asks again while it is being loaded. Without one, words answer alone, and the trial says so."""
+    try:
+        _ = app.embedder
+    except (ModelError, BadInput) as problem:
+        if isinstance(problem, ModelLoading):
+            raise
 
 
 def _candidate(hit: Hit, scope: Scope, max_floor: float, reason: str, why: str) -> Candidate:

@@ -290,8 +290,9 @@ def _checkup_blocks(checkup: results.Checkup, _now: Moment) -> Iterator[Block]:
 
 
 def _setting_blocks(configured: results.Configured, _now: Moment) -> Iterator[Block]:
-    if configured.before is not None:
-        said = "Dry run: nothing was written." if configured.dry_run else f"It was {configured.before} before."
+    if configured.is_change:
+        was = f"It was {configured.before} before." if configured.before else "It was not set before."
+        said = "Dry run: nothing was written." if configured.dry_run else was
         yield Line(said, Tone.WARN if configured.dry_run else Tone.GOOD)
     for one in configured.settings:
         tone = Tone.PLAIN if one["source"] == "default" else Tone.TITLE

@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from recollect.base.errors import BadInput, Conflict, NotFound, RecollectError
 from recollect.base.text import clip, counted, one_line
 from recollect.model.plan import Create, Remove
-from recollect.model.result import Done
+from recollect.model.result import Configured, Done
 from recollect.ops.table import Op, Parameter
 from recollect.web.pages import Page, find_op
 
@@ -34,6 +34,7 @@ ACTS = {
     "unlink": "Unlinked: {}",
     "appreciate": "Protected: {}",
     "undo": "Undone: {}",
+    "config": "Saved: {}",
 }
 _OTHER_WORDS = {("forget", "delete", "1"): "Deleted: {}", ("rate", "verdict", "never"): "Not shown again: {}"}
 CONFIRM = "purge"  # what a person types before something is erased for good
@@ -45,6 +46,7 @@ class Act(NamedTuple):  # what was done, for the bar that offers to take it back
     changes: tuple[str, ...] = ()
     is_undo: bool = False
     notes: tuple[str, ...] = ()
+    reverse: tuple[str, Mapping[str, str]] | None = None  # the operation that takes it back, where that is not `undo`
 
 
 def act(page: Page) -> Response:
@@ -120,6 +122,12 @@ def is_local(address: str) -> bool:
 
 def describe(page: Page, words: str, done: Any, named: Mapping[str, str] = MappingProxyType({})) -> Act:
     """`named`: the titles of the memories that a person chose, by id."""
+    if isinstance(done, Configured):
+        name, value = (done.settings[0][part] for part in ("name", "value"))
+        before = {"unset": "1"} if done.before is None else {"value": done.before}
+        return Act(
+            words.format(f"{name} is {value}"), notes=done.problems, reverse=("config", {"name": name, **before})
+        )
     if not isinstance(done, Done):
         return Act(getattr(done, "summary", words), notes=getattr(done, "notes", ()))
     touched = done.plan.touched()

@@ -66,11 +66,11 @@ class Page:
         self.query: dict[str, str] = dict(request.query_params)
         self.project: str = self.args.get("project", NOWHERE)
 
-    def op(self, name: str, *args: Any, **values: Any) -> Any:
+    def op(self, name: str, /, *args: Any, **values: Any) -> Any:
         """Runs an operation here; its Result."""
         return find_op(name).function(self.app, *args, **values)
 
-    def ask(self, name: str, **values: Any) -> Any:
+    def ask(self, name: str, /, **values: Any) -> Any:
         """A question, through the daemon, which holds the model; without one, by words alone. What `--json` prints.
         Nothing is written: what a person looks for here is no recall."""
         found = daemon_calls.ask_or_run(self.folder, {"op": name, "values": values, "dry_run": True}, _ASK_S)
@@ -102,15 +102,17 @@ class Page:
         return Markup('<input type="hidden" name="back" value="{}">').format(self.url(view) if view else self.here())
 
     def render(self, template: str, status: int = 200, **values: object) -> HTMLResponse:
+        return HTMLResponse(self.fill(template, **values), status)
+
+    def fill(self, template: str, **values: object) -> str:
         current = self.request.url.path.split("/", 3)[-1].split("/")[0]
         theme = self.request.cookies.get("theme", "auto")
-        html = _templates().get_template(template).render(
+        return _templates().get_template(template).render(
             page=self, url=self.url, here=self.here, do=self.do, back=self.back, views=[v for v in VIEWS if v.nav],
             current=current, projects=self.site.projects(), project=self.project, version=__version__,
             assets=_assets_version(), theme=theme if theme in THEMES else "auto", themes=THEMES,
             now=self.app.clock.now(), act=self.site.find_act(self.query.get("act", "")), **values,
         )  # fmt: skip
-        return HTMLResponse(html, status)
 
     def problem(self, problem: RecollectError, status: int = 400) -> HTMLResponse:
         """What went wrong, and what was typed, to be sent again."""

@@ -10,7 +10,7 @@ from starlette.routing import Route
 if TYPE_CHECKING:
     from recollect.web.site import Site
 
-_VIEWS = ("now_view", "sessions_view", "inbox_view", "library_view", "try_view", "health_view")
+_VIEWS = ("now_view", "sessions_view", "inbox_view", "library_view", "try_view", "health_view", "work")
 
 
 def load() -> None:
@@ -18,6 +18,8 @@ def load() -> None:
         import_module(f"recollect.web.{name}")
 
 
-def streams(_site: Site) -> list[Route]:
+def streams(site: Site) -> list[Route]:
     """What goes on while a page is open: the live feed, and the progress of long work."""
-    return []
+    from recollect.web import live
+
+    return live.streams(site)

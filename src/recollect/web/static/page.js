@@ -110,15 +110,43 @@ function begin() {
   for (const select of document.querySelectorAll(".switch")) select.querySelector("button").hidden = true;
 }
 
-// The feed: the newest first, as many as fit.
+// The feed: the newest first, as many as fit. A stream that begins again repeats what is there already.
 kinds.feed = (place, item) => {
-  const line = document.createElement("li");
-  const time = document.createElement("time");
-  time.dateTime = item.at;
-  time.textContent = item.clock;
-  line.append(time, " " + item.text);
-  place.prepend(line);
+  if (place.querySelector(`[data-id="${CSS.escape(item.id)}"]`)) return;
+  place.insertAdjacentHTML("afterbegin", item.html); // made by a template, as the page was
   while (place.children.length > 30) place.lastElementChild.remove();
+  document.getElementById("feed-empty").hidden = true;
 };
+
+// Long work: how far it is; once it is over, what came of it.
+kinds.work = (place, item, source) => {
+  if (item.ended) { source.close(); go(location.href, {}, true); return; }
+  const bar = place.querySelector("progress");
+  if (item.total) { bar.max = item.total; bar.value = item.done; }
+  place.querySelector("[data-said]").textContent = item.said || "Beginning";
+};
+
+// A page that nobody looks at needs no stream: a browser has only a few for all its windows.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) while (streams.length) streams.pop().close(); else begin();
+});
+
+// The floor: what would be told at the one that the slider shows. Nothing changes until it is saved.
+document.addEventListener("input", (event) => {
+  if (!event.target.matches("[data-floor]")) return;
+  const floor = Number(event.target.value), said = floor.toFixed(2);
+  document.getElementById("floor-out").textContent = said;
+  document.querySelector("[data-floor-value]").value = said;
+  const save = document.querySelector("[data-floor-save]");
+  save.disabled = said === save.dataset.saved;
+  for (const part of document.querySelectorAll("[data-up-to]")) {
+    part.hidden = floor <= Number(part.dataset.above) || floor > Number(part.dataset.upTo);
+  }
+  for (const card of document.querySelectorAll("[data-max-floor]")) {
+    const told = floor <= Number(card.dataset.maxFloor);
+    card.querySelector("[data-told]").hidden = !told;
+    card.querySelector("[data-untold]").hidden = told;
+  }
+});
 
 document.addEventListener("DOMContentLoaded", begin);
