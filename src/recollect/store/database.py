@@ -168,10 +168,13 @@ class Database:
     def order(self, query: Query) -> list[tuple[int, int]]:
         where, values = _conditions(query)
         # To look up each row of an index takes longer than to read the table, unless the index has all that is asked.
+        # Read the newest first: then few of those that come later push one out of the first `limit`.
         reads_rows = query.topic or query.tag or query.lane or query.aged or query.marks_against
-        source = "memory NOT INDEXED" if reads_rows and not query.group else "memory"
-        order = "ORDER BY last_active_at DESC, seq DESC LIMIT ?"
-        sql = f"SELECT last_active_at, seq FROM {source} WHERE {where} {order}"  # noqa: S608
+        source, newest = "memory", "kind DESC, status DESC, last_active_at DESC, seq DESC"
+        if reads_rows and not query.group:
+            source, newest = "memory NOT INDEXED", "seq DESC"
+        read = f"SELECT last_active_at, seq FROM {source} WHERE {where} ORDER BY {newest} LIMIT -1"  # noqa: S608
+        sql = f"SELECT * FROM ({read}) ORDER BY last_active_at DESC, seq DESC LIMIT ?"  # noqa: S608
         return self._every(sql, *values, query.limit)
 
     def messages(self, thread_id: str = "", *, ids: Sequence[str] = ()) -> tuple[Message, ...]:
