@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Limit = Annotated[int, Arg("Maximum number of results.", metavar="N")]
 Muted = Annotated[bool, Arg("Only muted ones, which never helped and are not shown unasked; `restore` unmutes one.")]
-_COUNTED = 10_000  # at least so many are looked for: to count all of a hundred thousand takes longer than to list some
+_COUNTED = 1_000  # at least so many are looked for: to count all of a hundred thousand takes longer than to list some
 _CAN_AGE_TO = {
     Status.SUSPENDED: (Status.ACTIVE, Status.SUSPENDED),
     Status.ARCHIVED: (Status.ACTIVE, Status.SUSPENDED, Status.ARCHIVED),

@@ -166,12 +166,15 @@ class Database:
         return self._read(Memory, f"WHERE {where} ORDER BY {order} LIMIT ?", *values, query.limit)
 
     def order(self, query: Query) -> list[tuple[int, int]]:
-        # The index for lists has all of these, in order; SQLite would take the one by kind and status, and read rows.
-        is_listed = query.topic or query.tag or query.lane or query.aged
-        where, values = _conditions(query, plus="+" if is_listed else "")
-        source = "memory NOT INDEXED" if query.marks_against else "memory"
-        order = "ORDER BY last_active_at DESC, seq DESC LIMIT ?"
-        sql = f"SELECT last_active_at, seq FROM {source} WHERE {where} {order}"  # noqa: S608
+        where, values = _conditions(query)
+        # To look up each row of an index takes longer than to read the table, unless the index has all that is asked.
+        # Read the newest first: then few of those that come later push one out of the first `limit`.
+        reads_rows = query.topic or query.tag or query.lane or query.aged or query.marks_against
+        source, newest = "memory", "kind DESC, status DESC, last_active_at DESC, seq DESC"
+        if reads_rows and not query.group:
+            source, newest = "memory NOT INDEXED", "seq DESC"
+        read = f"SELECT last_active_at, seq FROM {source} WHERE {where} ORDER BY {newest} LIMIT -1"  # noqa: S608
+        sql = f"SELECT * FROM ({read}) ORDER BY last_active_at DESC, seq DESC LIMIT ?"  # noqa: S608
         return self._every(sql, *values, query.limit)
 
     def messages(self, thread_id: str = "", *, ids: Sequence[str] = ()) -> tuple[Message, ...]:
@@ -287,16 +290,16 @@ class Database:
         return [(seq, rows.to_value(Pointer, cells)) for seq, *cells in self._every(sql, after, limit)]
 
 
-def _conditions(query: Query, plus: str = "") -> tuple[str, list[object]]:
-    """The filters of a query, and their values. A plus before a column keeps SQLite from using an index on it."""
+def _conditions(query: Query) -> tuple[str, list[object]]:
+    """The filters of a query, and their values."""
     # To look into the JSON of every row takes as long as the rest; its text says which ones it could be in.
     listed = "instr(lower({0}), lower(?)) AND EXISTS (SELECT 1 FROM json_each({0}) t WHERE lower(t.value) = lower(?))"
     topic, tag = (json.dumps(given, ensure_ascii=False) for given in (query.topic, query.tag))
     # One value in parentheses is an equation to SQLite: the index then gives the order, too.
     kinds, statuses = (", ".join("?" * len(given)) for given in (query.kinds, query.statuses))
     filters: tuple[tuple[object, str, tuple[object, ...]], ...] = (
-        (query.kinds, f"{plus}kind IN ({kinds})", tuple(map(str, query.kinds))),
-        (query.statuses, f"{plus}status IN ({statuses})", tuple(map(str, query.statuses))),
+        (query.kinds, f"kind IN ({kinds})", tuple(map(str, query.kinds))),
+        (query.statuses, f"status IN ({statuses})", tuple(map(str, query.statuses))),
         (query.topic, listed.format("topics"), (topic, query.topic)),
         (query.tag, listed.format("tags"), (tag, query.tag)),
         (query.group, '"group" = ? AND "group" <> \'\'', (query.group,)),

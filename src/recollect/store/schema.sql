@@ -38,10 +38,6 @@ CREATE TABLE memory (
     body            TEXT    NOT NULL            -- last: what stands before it is read without it
 );
 CREATE INDEX memory_by_activity ON memory (kind, status, last_active_at);
--- All that lists go by: to read the rows themselves, with their texts, would take ten times as long.
-CREATE INDEX memory_to_list ON memory (
-    last_active_at, kind, status, lane, pinned, weight, reinforced_at, topics, tags
-);
 CREATE INDEX memory_by_group ON memory ("group") WHERE "group" <> '';
 
 CREATE TABLE message (
