@@ -89,7 +89,7 @@ def links(
     ]  # fmt: skip
     lines = [
         f"{clip(one_line(memories[edge.source].title), 50)} -> {clip(one_line(memories[edge.target].title), 50)}"
-        f" ({edge.type}, {edge.weight:.2f})  {edge.source} -> {edge.target}"
+        f" ({edge.type}, {edge.weight:.2f})  {edge.source[-6:]} -> {edge.target[-6:]}"
         for edge in edges.values()
         if edge.source in memories and edge.target in memories
     ]

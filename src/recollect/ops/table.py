@@ -146,7 +146,7 @@ OPS: tuple[Op, ...] = (
        "search dark mode --kind rule --explain"),
     Op("show", "memories:show", _READ, _MEMORIES, "Show one memory whole, or its --content alone.", "show cdd740"),
     Op("list", "library:listing", _READ, _MEMORIES, "List memories of every kind, with filters.",
-       "list --kind rule --status asleep"),
+       "list --kind thread --status asleep"),
     Op("threads", "memories:threads", _READ, _MEMORIES, "List threads, the most recently active first.",
        "threads --topic auth"),
     Op("pin", "memories:pin", _WRITE, _MEMORIES, "Keep something word for word; it never fades.",

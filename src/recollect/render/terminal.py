@@ -177,7 +177,7 @@ def _history_blocks(history: results.History, now: Moment) -> Iterator[Block]:
 
 def _difference_lines(differences: Sequence[results.Difference]) -> Iterator[Block]:
     for one in differences:
-        pair = f": {one.before or '(empty)'} -> {one.after or '(empty)'}" if one.before or one.after else ""
+        pair = f": {one.before} -> {one.after or '(empty)'}" if one.before else f": {one.after}" if one.after else ""
         yield Line(f"  {one.memory[-SHORT_ID:]}  {short_ids(one.what + pair)}")
         for line in one.lines:
             yield Line(f"    {line}", {"+": Tone.GOOD, "-": Tone.BAD}.get(line[:1], Tone.DIM))

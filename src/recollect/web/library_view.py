@@ -105,7 +105,7 @@ def _number(page: Page, name: str, default: int) -> int:
 
 def _row_of_card(card: Card) -> Row:
     memory = card.memory
-    body = memory.body.removeprefix(f"# {memory.title}\n")[: 4 * _SNIPPET_CHARS]
+    body = memory.body[: 4 * _SNIPPET_CHARS]
     return Row(
         memory.id, memory.title, memory.kind, card.condition, card.scope, memory.lane, list(memory.topics),
         memory.last_active_at.iso(), _snippet(body, memory.title),
@@ -119,5 +119,5 @@ def _row_of_hit(hit: dict[str, Any]) -> Row:
 
 def _snippet(text: str, title: str) -> str:
     """Nothing, where the title says it all."""
-    line = one_line(text)
+    line = one_line(text.removeprefix(f"# {title}"))
     return "" if line == one_line(title) else clip(line, _SNIPPET_CHARS)
