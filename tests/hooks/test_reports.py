@@ -48,9 +48,9 @@ CHANGES = [
     (lambda app, id: rules.add(app, "Use tabs"), "noted: Use tabs"),
     (lambda app, id: memories.edit(app, id, title="New"), "changed \u201cNew\u201d"),
     (lambda app, id: memories.archive(app, (id,)), "archived \u201cAsk Anna\u201d"),
-    (lambda app, id: forget.forget(app, (id,), delete=True), "deleted a memory"),
+    (lambda app, id: forget.forget(app, (id,), delete=True), "deleted \u201cAsk Anna\u201d"),
     (lambda app, id: steering.rate(app, id, Verdict.NOT_USEFUL), "rated not useful: Ask Anna"),
-    (lambda app, id: memories.undo(app), "undid \u201cpinned: something that is gone since\u201d"),
+    (lambda app, id: memories.undo(app), "undid \u201cpinned: Ask Anna\u201d"),
     (lambda app, id: rules.accept(app, (made_waiting(app),)), "put in force: Use conventional commits"),
     (lambda app, id: recall.search(app, ("anna",)), "pinned: Ask Anna"),
 ]

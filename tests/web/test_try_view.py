@@ -79,6 +79,12 @@ def test_a_floor_is_saved_and_the_bar_takes_it_back(own_ui: Ui, open_page: OpenP
     assert conf.read_text(encoding="utf-8") == ""
 
 
+def test_no_other_setting_can_be_changed_from_the_page(ui: Ui):
+    for sent in ({"name": "MEMORY_LLM_COMMAND", "value": "sh"}, {"name": "MEMORY_LLM", "value": "on"}, {"value": "1"}):
+        assert ui.do("config", **sent).status in (400, 404), sent
+    assert not (ui.world.root / "home" / "agent.conf").exists()
+
+
 def test_a_prompt_that_finds_nothing_says_what_to_do(ui: Ui):
     for prompt, words in (("ok+thanks", "nothing to look for"), ("zzyzx+qwfp", "Nothing: the agent is left alone")):
         answer = ui.get(f"{ui.project}/try?prompt={prompt}&floor=abc")

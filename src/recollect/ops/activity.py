@@ -51,31 +51,42 @@ def activity(
 
 
 def _change(store: Store, entry: Entry) -> Happening:
-    kind, text = _sentence(store, entry.op, entry.summary, entry.memories)
+    kind, text = _sentence(_Titles(store, entry.change), entry.op, entry.summary, entry.memories)
     can_undo = not (entry.undone_by or entry.purged or entry.op == SYNC)
     text += ", and undone since" if entry.undone_by else ""
     return Happening(entry.change, entry.at, kind, text, entry.memories, change=entry.change if can_undo else "")
 
 
-def _sentence(store: Store, op: str, summary: str, memories: tuple[str, ...]) -> tuple[str, str]:
-    def title(id: str) -> str:
-        memory = store.get(id)
-        return clip(one_line(memory.title).rstrip("."), _TITLE_CHARS) if memory else ""
+class _Titles:
+    """Of memories; of those that a change deleted, as the journal has them."""
 
-    def quoted(id: re.Match[str]) -> str:
-        return f"\u201c{found}\u201d" if (found := title(id[0])) else "a memory"
+    def __init__(self, store: Store, change: str) -> None:
+        self._store, self._change = store, change
 
+    def find(self, id: str) -> str:
+        memory = self._store.get(id) if id else None
+        if memory is not None:
+            return self._shorten(memory.title)
+        gone = [one.get("memory") for one in self._store.journalled(self._change, memory=id)] if id else []
+        return next((self._shorten(str(one["title"])) for one in gone if isinstance(one, dict) and "title" in one), "")
+
+    def quoted(self, id: re.Match[str]) -> str:
+        return f"\u201c{found}\u201d" if (found := self.find(id[0])) else "a memory"
+
+    def _shorten(self, title: str) -> str:
+        return clip(one_line(title).rstrip("."), _TITLE_CHARS)
+
+
+def _sentence(titles: _Titles, op: str, summary: str, memories: tuple[str, ...]) -> tuple[str, str]:
     if op == "undo" and summary.startswith("Undid "):
         undone, _, rest = summary.removeprefix("Undid ").partition(": ")
-        return "changed", f"undid \u201c{_sentence(store, undone, rest, memories)[1]}\u201d"
+        return "changed", f"undid \u201c{_sentence(titles, undone, rest, memories)[1]}\u201d"
     row = next((row for row in _CHANGES if row[0] == op and row[1] in summary), None)
     if row is None:
-        named = _ID.sub(quoted, summary.partition(" `")[0].rstrip(".;"))
+        named = _ID.sub(titles.quoted, summary.partition(" `")[0].rstrip(".;"))
         return "changed", named[:1].lower() + named[1:]
-    first, second = [title(id) or "something that is gone since" for id in (*_ID.findall(summary), *memories, "", "")][
-        :2
-    ]
-    return row[2], row[3].format(first, second)
+    ids = [*_ID.findall(summary), *memories, "", ""][:2]
+    return row[2], row[3].format(*(titles.find(id) or "something that is gone since" for id in ids))
 
 
 def _told(answer: Mapping[str, Any], host: str) -> Happening:

@@ -37,6 +37,7 @@ ACTS = {
     "config": "Saved: {}",
 }
 _OTHER_WORDS = {("forget", "delete", "1"): "Deleted: {}", ("rate", "verdict", "never"): "Not shown again: {}"}
+SETTINGS = ("MEMORY_RECALL_FLOOR",)  # that the page may change: some name programs to run
 CONFIRM = "purge"  # what a person types before something is erased for good
 _TITLE_CHARS = 90
 
@@ -58,6 +59,8 @@ def act(page: Page) -> Response:
     op = find_op(name)
     try:
         values = read_values(op, page.form)
+        if name == "config" and values.get("name") not in SETTINGS:
+            raise NotFound("This setting cannot be changed here.", hint="`recollect config NAME VALUE` does it.")
         if any(values.get(one) for one in op.erases) and page.form.get("confirm") != [CONFIRM]:
             raise BadInput("This cannot be undone.", hint=f"To go on, type the word {CONFIRM}.")
         titles = _named(page, op)

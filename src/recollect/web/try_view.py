@@ -5,9 +5,10 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from recollect.base.errors import RecollectError
+from recollect.web.acts import SETTINGS
 from recollect.web.pages import Page, view
 
-FLOOR = "MEMORY_RECALL_FLOOR"
+[FLOOR] = SETTINGS
 
 
 @view("/try", nav="Try a prompt")
