@@ -40,7 +40,8 @@ class Turn(NamedTuple):
 _REFUSED = "Error: connect ECONNREFUSED 127.0.0.1:5432\ntests failed"
 _WEEK: dict[str, Sequence[Turn]] = {
     "monday": (
-        Turn("no, we use pnpm here, not npm", "Understood: pnpm from now on."),
+        Turn("no, we use pnpm here, not npm", "Understood: pnpm from now on. All packages are installed.",
+             (Call("pnpm install", "Done in 4.1s"),)),
         Turn("run the tests", "The tests need the database. I started it, and all 42 pass.",
              (Call("pnpm test", _REFUSED, failed=True), Call("docker compose up -d db && pnpm test", "42 passed"))),
         Turn("why does the checkout total differ from the cart?",
@@ -50,20 +51,22 @@ _WEEK: dict[str, Sequence[Turn]] = {
     ),
     "tuesday": (
         Turn("always run make smoke before you deploy to staging", "I will."),
+        Turn("build the shop", "Built, without warnings.", (Call("pnpm build", "built in 9.3s"),)),
         Turn("deploy the checkout fix to staging", "Deployed to heron. The smoke test passed first.",
              (Call("make smoke", "14 checks passed"), Call("./deploy staging", "heron: checkout 1.4.2 is live"))),
         Turn("the staging cluster is called heron, and its logs are in Loki, not in CloudWatch",
              "Noted. I looked at Loki: no errors since the deploy."),
     ),
     "thursday": (
+        Turn("add a package for dates", "Added date-fns with pnpm.",
+             (Call("pnpm add date-fns", "+ date-fns 4.1.0"),)),
         Turn("run the tests", "All 44 pass, with the database up.",
              (Call("pnpm test", _REFUSED, failed=True), Call("docker compose up -d db && pnpm test", "44 passed"))),
         Turn("maybe we should keep commits small, one change each?", "Happy to. I split this one in two."),
         Turn("how do we round the totals at checkout?", "Once, at the end, as finance wants it."),
-        Turn("add a package for dates", "Added date-fns with pnpm.",
-             (Call("pnpm add date-fns", "+ date-fns 4.1.0"),)),
     ),
     "friday": (
+        Turn("update the packages", "All up to date.", (Call("pnpm update", "Done in 2.7s"),)),
         Turn("use yarn instead of pnpm for the docs", "The docs are built with yarn now."),
         Turn("deploy to staging and look at the logs", "Smoke test first, then deployed; Loki is quiet.",
              (Call("make smoke", "14 checks passed"), Call("./deploy staging", "heron: checkout 1.4.3 is live"))),
