@@ -13,7 +13,7 @@ from recollect.ops.figures import figures
 from recollect.ops.steering import Verdict
 from recollect.ops.trial import try_prompt
 from tests.hooks.talk import Talk, log_of
-from tests.ops.ask import keep, pinned, states
+from tests.ops.ask import add, keep, pinned, states
 from tests.values import NOW, note, rule
 
 DEPLOY = "Deploys go through staging first, then to production"
@@ -128,6 +128,15 @@ def test_try_says_why_nothing_would_be_told(app: App, prompt: str, setting: str,
         app.settings = app.settings.with_value(*setting.split("="))
     trial = try_prompt(app, (prompt,))
     assert (trial.text, note in " ".join(trial.notes)) == ("", True)
+
+
+@pytest.mark.parametrize("content", ["on", "off"])
+def test_try_tells_of_each_turn_that_would_be_told(app: App, content: str):
+    add(app, "Deploys", "We deploy the shop to production by hand.", "To deploy the shop to production, ask Anna.")
+    app.settings = app.settings.with_value("MEMORY_PROMPT_CONTENT", content)
+    trial = try_prompt(app, ("how do we deploy the shop to production?",), floor=0.0)
+    assert [one.told for one in trial.candidates] == [True, True]
+    assert trial.text.count("- thread ") == (2 if content == "on" else 1)
 
 
 # figures

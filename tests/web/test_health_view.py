@@ -42,6 +42,7 @@ def test_a_backup_is_made_and_is_the_last_one_from_then_on(own_ui: Ui, open_page
     tab.page.get_by_role("button", name="Back up").click()
     expect(tab.page.locator("h1")).to_have_text("Backed up")
     expect(tab.page.locator("main")).to_contain_text("Wrote and checked")
+    assert not tab.serious()
     assert list((own_ui.world.root / "home").rglob("backups/*.db"))
     tab.go(f"{own_ui.project}/health")
     expect(tab.page.locator("main")).to_contain_text(re.compile(r"last backup 20\d\d-"))

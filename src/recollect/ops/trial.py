@@ -4,6 +4,7 @@ counts as used. The search asks for every floor at once, so that another floor n
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from recollect.agents import DEFAULT_HOST
@@ -17,17 +18,20 @@ from recollect.base.text import clip, estimate_tokens, one_line, storable
 from recollect.model.ask import Use
 from recollect.model.query import Hit
 from recollect.model.report import Candidate, Told, Trial
-from recollect.model.result import Scope
+from recollect.model.result import Found
+from recollect.model.session import memory_of
 from recollect.ops.memories import clamp
 from recollect.ops.prompt_recall import search_unasked, word_hits
 from recollect.ops.table import Arg
 from recollect.recall.selection import NOTHING_IN_COMMON
 from recollect.render.blocks import drop_sentence, hit_sentence
+from recollect.render.inject import Injection
 
 FLOOR = "MEMORY_RECALL_FLOOR"
 _WITHIN_S = 20.0
 _MAX_LEFT_OUT = 20
 _PASSAGE_CHARS = 300
+_NO_ROOM = "over the limit of characters"
 
 
 def try_prompt(
@@ -49,41 +53,25 @@ def try_prompt(
     searched = search_unasked(
         app, question, seen=frozenset(), limit=app.settings.count("MEMORY_PROMPT_HITS"), floor=0.0
     )  # fmt: skip
-    shown = redact_question(app, text)
-    if searched.found is None:
+    shown, found = redact_question(app, text), searched.found
+    if found is None:
         return Trial(shown, line, "", 0, notes=(*notes, f"No memory was looked for: {searched.why_not}."))
-    on = app.settings.switch("MEMORY_RECALL")
-    best = {hit.unit_key: hit for hit in searched.hits}  # told, were the floor 0
-    told = [hit for hit in best.values() if on and line <= _max_floor(hit)]
+    best = searched.hits if app.settings.switch("MEMORY_RECALL") else ()  # told, were the floor 0
     heart = current_heartbeat(app)
-    injection = word_hits(app, told, heart, DEFAULT_HOST)
+    injection = word_hits(app, [hit for hit in best if line <= _max_floor(hit)], heart, DEFAULT_HOST)
     by_floor = []
-    for floor in sorted({_max_floor(hit) for hit in best.values() if on}):
-        said = word_hits(app, [hit for hit in best.values() if floor <= _max_floor(hit)], heart, DEFAULT_HOST).text
-        by_floor.append(Told(floor, said, estimate_tokens(len(said))))
-    marks, scopes = set(injection.shown), [scope for scope, _ in app.scopes()]
-    drops = {drop.id: drop.reason for drop in (*searched.found.drops, *injection.left_out)}
-    candidates = []
-    for hit in (best.get(one.unit_key, one) for one in searched.found.judged):
-        if hit.unit_key not in best and hit.memory.id in {one.memory.id for one in best.values()}:
-            continue  # another turn of it is shown already
-        reason = "below the floor" if on else "recall is off"
-        if hit in told or hit.unit_key not in best:
-            reason = "" if hit in told and hit.mark in marks else drops[hit.memory.id]
-        max_floor = _max_floor(hit) if hit.unit_key in best else -1.0
-        why = hit_sentence(
-            dict(hit.components), how=searched.found.how, question=text, text=f"{hit.memory.title}\n{hit.text}",
-            unasked=True,
-        )  # fmt: skip
-        candidates.append(_candidate(hit, scopes[hit.store], max_floor, reason, why))
+    for least in sorted({_max_floor(hit) for hit in best}):
+        said = word_hits(app, [hit for hit in best if least <= _max_floor(hit)], heart, DEFAULT_HOST).text
+        by_floor.append(Told(least, said, estimate_tokens(len(said))))
+    drops = {drop.id: drop.reason for drop in (*found.drops, *injection.left_out)}
+    candidates = _judged(app, found, text, line, best, drops, injection)
     known = {one.id for one in candidates}
     others = [id for id, reason in drops.items() if id not in known and reason != NOTHING_IN_COMMON][:_MAX_LEFT_OUT]
-    named = [(id, found[1].title if (found := app.exact(id)) else "") for id in others]
+    named = [(id, memory[1].title if (memory := app.exact(id)) else "") for id in others]
     left_out = [{"id": id, "title": title, "why": drop_sentence(drops[id], unasked=True)} for id, title in named]
     tokens = estimate_tokens(len(injection.text))
     return Trial(
-        shown, line, injection.text, tokens, tuple(candidates), tuple(left_out), searched.found.how, notes,
-        tuple(by_floor),
+        shown, line, injection.text, tokens, tuple(candidates), tuple(left_out), found.how, notes, tuple(by_floor)
     )  # fmt: skip
 
 
@@ -96,13 +84,30 @@ def _wait_for_model(app: App) -> None:
             raise
 
 
-def _candidate(hit: Hit, scope: Scope, max_floor: float, reason: str, why: str) -> Candidate:
-    memory, parts = hit.memory, {name: round(value, 4) for name, value in hit.components}
-    return Candidate(
-        memory.id, one_line(memory.title), memory.kind, scope, memory.lane, round(hit.score, 4), max_floor,
-        not reason, drop_sentence(reason, unasked=True) if reason else "", why,
-        clip(one_line(hit.passage), _PASSAGE_CHARS), parts,
-    )  # fmt: skip
+def _judged(
+    app: App, found: Found, text: str, floor: float, best: Sequence[Hit], drops: Mapping[str, str], told: Injection
+) -> list[Candidate]:
+    """The most certain first. Of a memory that is told, the turns that are not are left out."""
+    scopes, ours = [scope for scope, _ in app.scopes()], {hit.memory.id for hit in best}
+    by_unit, shown, candidates = {hit.unit_key: hit for hit in best}, set(map(memory_of, told.shown)), []
+    for judged in found.judged:
+        hit, is_best = by_unit.get(judged.unit_key, judged), judged.unit_key in by_unit
+        memory, parts = hit.memory, {name: round(value, 4) for name, value in hit.components}
+        if memory.id in ours and not is_best:
+            continue
+        reason = (
+            "" if is_best and memory.id in shown else drops.get(memory.id, _NO_ROOM if is_best else "recall is off")
+        )
+        if is_best and floor > _max_floor(hit):
+            reason = "below the floor"
+        why = hit_sentence(parts, how=found.how, question=text, text=f"{memory.title}\n{hit.text}", unasked=True)
+        candidates.append(Candidate(
+            memory.id, one_line(memory.title), memory.kind, scopes[hit.store], memory.lane, round(hit.score, 4),
+            _max_floor(hit) if is_best else -1.0, not reason,
+            drop_sentence(reason, unasked=True) if reason else "", why, clip(one_line(hit.passage), _PASSAGE_CHARS),
+            parts,
+        ))  # fmt: skip
+    return candidates
 
 
 def _max_floor(hit: Hit) -> float:
