@@ -29,9 +29,10 @@ from recollect.store import Progress
 MOST_CPU_MS = 100.0
 MOST_MEMORY_MB = 150.0
 MOST_LIVE_S = 1.0
+_SEARCHED = "library, searched"
 _LISTS = (
     "library", "library, page 200", "library, rules only", "library, asleep", "library, a topic", "library, a source",
-    "library, muted", "library, searched", "now", "inbox", "sessions",
+    "library, muted", _SEARCHED, "now", "inbox", "sessions",
 )  # fmt: skip
 _WORDS = ("queue release", "database migration fails", "login token expired", "cache of the index", "deploy staging")
 _WARMING = 3
@@ -44,9 +45,14 @@ class Shown:
     cpu_ms: float
     """Of the page's server, for each request."""
     daemon_cpu_ms: float
+    """Its own work goes on beside; only a search asks it."""
     p50_ms: float
     p95_ms: float
     kb: float
+
+    @property
+    def asked_cpu_ms(self) -> float:
+        return self.cpu_ms + (self.daemon_cpu_ms if self.view == _SEARCHED else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,7 @@ class PageReport(Report):
 
     @property
     def passed(self) -> bool:
-        quick = all(one.cpu_ms + one.daemon_cpu_ms <= MOST_CPU_MS for one in self.views if one.view in _LISTS)
+        quick = all(one.asked_cpu_ms <= MOST_CPU_MS for one in self.views if one.view in _LISTS)
         return quick and self.memory_mb <= MOST_MEMORY_MB and self.live_p95_s <= MOST_LIVE_S
 
 
@@ -116,7 +122,7 @@ class Served:
             ("library, a topic", lambda _: "/library?topic=parser"),
             ("library, a source", lambda _: "/library?source=user&status=active"),
             ("library, muted", lambda _: "/library?status=muted"),
-            ("library, searched", lambda number: f"/library?q={quote(_WORDS[number % len(_WORDS)])}"),
+            (_SEARCHED, lambda number: f"/library?q={quote(_WORDS[number % len(_WORDS)])}"),
             ("a memory", lambda number: f"/memory/{ids[number % len(ids)]}"),
             ("now", lambda _: "/now"),
             ("inbox", lambda _: "/inbox"),
