@@ -31,6 +31,7 @@ FLOOR = "MEMORY_RECALL_FLOOR"
 _WITHIN_S = 20.0
 _MAX_LEFT_OUT = 20
 _PASSAGE_CHARS = 300
+_NEAR = 0.05  # how certain what is not told must be, to be worth a look
 _NO_ROOM = "over the limit of characters"
 
 
@@ -65,7 +66,7 @@ def try_prompt(
         by_floor.append(Told(least, said, estimate_tokens(len(said))))
     drops = {drop.id: drop.reason for drop in (*found.drops, *injection.left_out)}
     candidates = _judged(app, found, text, line, best, drops, injection)
-    known = {one.id for one in candidates}
+    known = {hit.memory.id for hit in found.judged}
     others = [id for id, reason in drops.items() if id not in known and reason != NOTHING_IN_COMMON][:_MAX_LEFT_OUT]
     named = [(id, memory[1].title if (memory := app.exact(id)) else "") for id in others]
     left_out = [{"id": id, "title": title, "why": drop_sentence(drops[id], unasked=True)} for id, title in named]
@@ -87,13 +88,13 @@ def _wait_for_model(app: App) -> None:
 def _judged(
     app: App, found: Found, text: str, floor: float, best: Sequence[Hit], drops: Mapping[str, str], told: Injection
 ) -> list[Candidate]:
-    """The most certain first. Of a memory that is told, the turns that are not are left out."""
+    """The most certain first. Left out: of a memory that is told, the turns that are not; and what came not near."""
     scopes, ours = [scope for scope, _ in app.scopes()], {hit.memory.id for hit in best}
     by_unit, shown, candidates = {hit.unit_key: hit for hit in best}, set(map(memory_of, told.shown)), []
     for judged in found.judged:
         hit, is_best = by_unit.get(judged.unit_key, judged), judged.unit_key in by_unit
         memory, parts = hit.memory, {name: round(value, 4) for name, value in hit.components}
-        if memory.id in ours and not is_best:
+        if not is_best and (memory.id in ours or hit.score < _NEAR):
             continue
         reason = (
             "" if is_best and memory.id in shown else drops.get(memory.id, _NO_ROOM if is_best else "recall is off")
