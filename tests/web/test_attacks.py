@@ -6,12 +6,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import quote, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Error
+from playwright.sync_api import Browser, Error, expect
 
 from tests.web import payloads
 from tests.web.chromium import REBOUND, Tab
 from tests.web.conftest import OpenPage
-from tests.web.payloads import PAYLOADS
+from tests.web.payloads import MARKUP, PAYLOADS, SCRIPT, STREAMS
 from tests.web.served import Ui, list_pages, running, scratch_world
 
 
@@ -95,6 +95,22 @@ def test_typed_words_stay_words(ui: Ui, open_page: OpenPage):
     )
     assert not found, "\n".join(found)
     tab.problems = [one for one in tab.problems if "status of 40" not in one]
+
+
+def test_what_comes_in_live_stays_words_and_a_page_that_was_often_reloaded_still_hears_it(
+    own_ui: Ui, open_page: OpenPage
+):
+    tab = open_page(own_ui)
+    tab.go(own_ui.home)
+    for _ in range(25):  # more than there are streams
+        tab.page.reload()
+    said = (SCRIPT[0], SCRIPT[6], MARKUP[0], STREAMS[0])
+    for number, text in enumerate(said):
+        own_ui.world.run("pin", text, "--title", f"{number} {text}")
+    for number in range(len(said)):
+        expect(tab.page.locator("#feed li", has_text=f"pinned: {number} ")).to_have_count(1)
+    assert tab.page.evaluate(f"({_WRONG})(document)") == []
+    assert not tab.page.evaluate("window.pwned")
 
 
 def _post(tab: Tab, path: str, fields: dict[str, str]) -> None:

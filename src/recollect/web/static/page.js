@@ -101,7 +101,7 @@ const streams = [];
 const kinds = {};
 function begin() {
   while (streams.length) streams.pop().close();
-  for (const place of document.querySelectorAll("[data-stream]")) {
+  for (const place of document.hidden ? [] : document.querySelectorAll("[data-stream]")) {
     const source = new EventSource(place.dataset.stream);
     source.onmessage = (event) => kinds[place.dataset.kind]?.(place, JSON.parse(event.data), source);
     streams.push(source);
