@@ -115,12 +115,13 @@ _SESSIONS: tuple[tuple[float, str, Sequence[Step]], ...] = (
         bash("pnpm add sharp", "Done in 3.4s"),
         Reply("Images are resized once, when they are uploaded."),
     )),
-    (1.3, "e8806f3b-deploy", (
+    (0, "e8806f3b-deploy", (
         "How do we deploy the shop?",
         bash("npm run build", "built in 8.2s"),
-        Reply("Built, and deployed to staging. The smoke test passed."),
-        "Deploys go to staging first, always.",
-        Reply("Understood."),
+        Reply("Built. The smoke test passed, so I would deploy to production now."),
+        "no, deploys go to staging first, always",
+        bash("./deploy staging", "shop 1.4.2 is live on staging"),
+        Reply("Deployed to staging."),
     )),
 )  # fmt: skip
 
@@ -141,9 +142,11 @@ def _fill_shop(shop: Stage) -> None:
         path.write_text(f"// {name}\n", encoding="utf-8")
     _did("note save", app, _NOTE, tags=("release",))
     _did("note save", app, _PAYMENTS, tags=("payments",), project=True)
-    for days, session, steps in _SESSIONS:
+    *before, (_, last, steps) = _SESSIONS
+    for days, session, said in before:
         shop.wait(days * DAY_S)
-        talk(shop, session, *steps)
+        talk(shop, session, *said)
+    shop.wait(DAY_S / 2)
     staging = _did("pin", app, "The smoke test is `make smoke`; it takes four minutes.", topics=("deploy", "tests"))
     webhook = _did("pin", app, "Webhook secrets are rotated on the first of each month, see src/payments/webhook.ts.",
                    topics=("payments",))  # fmt: skip
@@ -154,6 +157,9 @@ def _fill_shop(shop: Stage) -> None:
     (shop.folder / "src/payments/webhook.ts").write_text("// changed since\n", encoding="utf-8")
     old = _did("pin", app, "The old admin lives at /backoffice until March.", topics=("admin",))
     operate("forget", app, (old,))
+    half_an_hour_ago = SystemClock().now().plus(seconds=-1_800)
+    shop.wait((half_an_hour_ago.micros - app.clock.now().micros) / 1_000_000)
+    talk(shop, last, *steps)
     operate("reindex", app)  # with every vector: what is found does not depend on how far the daemon is
 
 
