@@ -1,18 +1,20 @@
 """One shop, one `recollect ui` and one Chromium for all tests of a worker that leave things as they find them. A test
 that writes has a shop of its own (`own_ui`)."""
 
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser
 
 from tests.web import sample
 from tests.web.chromium import PATIENCE_MS, Tab, launched, set_running_loop
 from tests.web.served import Ui, World, list_pages, running, scratch_world
 
 OpenPage = Callable[..., Tab]
-expect.set_options(timeout=30_000)  # on a busy machine
 
 
 @pytest.fixture(scope="session")
@@ -42,12 +44,20 @@ def ui(shop: World) -> Iterator[Ui]:
         yield served.sign_in()
 
 
+@pytest.fixture(scope="session")
+def filled_shop() -> Iterator[Path]:
+    """Filling one takes seconds, copying it none."""
+    root = Path(tempfile.mkdtemp(prefix="rw")).resolve()
+    sample.fill(root)
+    filled = root.rename(root.with_suffix(".filled"))
+    yield filled
+    shutil.rmtree(filled)
+
+
 @pytest.fixture
-def own_ui() -> Iterator[Ui]:
-    with scratch_world() as world:
-        sample.fill(world.root)
-        with running(world) as served:
-            yield served.sign_in()
+def own_ui(filled_shop: Path) -> Iterator[Ui]:
+    with scratch_world(filled_shop) as world, running(world) as served:
+        yield served.sign_in()
 
 
 @pytest.fixture

@@ -71,9 +71,12 @@ class World:
 
 
 @contextmanager
-def scratch_world() -> Iterator[World]:
+def scratch_world(filled: Path | None = None) -> Iterator[World]:
+    """`filled`: what it begins with. It comes back to the path where it was filled, which stands in it."""
     # Not a folder of pytest's: the path of a socket has to be short.
-    root = Path(tempfile.mkdtemp(prefix="rw")).resolve()
+    root = filled.with_suffix("") if filled else Path(tempfile.mkdtemp(prefix="rw")).resolve()
+    if filled:
+        shutil.copytree(filled, root, symlinks=True)
     world = World(root)
     yield world
     world.end()

@@ -28,8 +28,7 @@ def test_the_views_are_those_that_are_tested(pages: list[str]):
     assert set(VIEWS) <= {urlsplit(path).path.split("/")[3] for path in pages}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 400)])
 def test_no_page_has_a_serious_barrier_scrolls_sideways_or_moves(
     ui: Ui, pages: list[str], open_page: OpenPage, scheme: str, width: int
 ):

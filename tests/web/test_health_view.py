@@ -87,8 +87,7 @@ def test_work_can_be_watched_and_stopped_and_what_was_finished_stays(own_ui: Ui,
             past.said(f"look at part {part} of page {number}").answered(f"Part {part} of page {number} is fine.")
     tab.go(f"{own_ui.project}/health")
     tab.page.get_by_role("button", name="Import past sessions").click()
-    bar = tab.page.get_by_role("progressbar")
-    expect(bar).to_have_js_property("max", bar.evaluate("one => one.max"))
+    expect(tab.page.get_by_role("progressbar")).to_be_visible()
     expect(tab.page.locator("[data-said]")).to_contain_text(
         re.compile(r"^[\d.]+ of [\d.]+ MB of 6\d sessions"), timeout=WAIT_S * 1_000
     )
