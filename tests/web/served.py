@@ -78,9 +78,11 @@ def scratch_world(filled: Path | None = None) -> Iterator[World]:
     if filled:
         shutil.copytree(filled, root, symlinks=True)
     world = World(root)
-    yield world
-    world.end()
-    shutil.rmtree(root)
+    try:
+        yield world
+    finally:
+        world.end()
+        shutil.rmtree(root)
 
 
 class Ui:
