@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect.agents import Cursor
 from recollect.app import states
-from recollect.app.states import CURSORS, NOTICES, THREAD_MARKS, ReadTranscript, State, ThreadMark
+from recollect.app.states import CURSORS, NOTICES, THREAD_MARKS, ReadPart, ReadTranscript, State, ThreadMark
 from recollect.model.session import StateRecord
 from recollect.store import SqliteStore, Store, Tuning
 
@@ -23,8 +24,15 @@ def test_every_state_has_a_name_of_its_own():
     assert not [a for a in names for b in names if a != b and b.endswith(":") and a.startswith(b)]
 
 
+NUMBERS = st.integers(-(2**63), 2**63 - 1)  # that can be kept
+PARTS = st.builds(ReadPart, cursor=st.builds(Cursor, offset=NUMBERS), prompts=NUMBERS)
+
+
 @settings(max_examples=30)
-@given(st.from_type(ReadTranscript), st.text(max_size=20).filter(lambda key: "\x00" not in key))
+@given(
+    st.builds(ReadTranscript, parts=st.lists(PARTS, max_size=4).map(tuple)),
+    st.text(max_size=20).filter(lambda key: "\x00" not in key),
+)
 def test_a_state_is_read_back_as_it_was_written(one: ReadTranscript, key: str):
     store = SqliteStore(None, Tuning())
     try:

@@ -71,12 +71,12 @@ def add(
         return Plan.of([Create(rule), *(supersede(store, rule) if lane is Lane.USER else ())])
 
     def say(plan: Plan) -> str:
-        rule, *replaced = plan.touched()
-        if isinstance(plan.changes[0], Update):
-            return f"Rule {rule} already says this; counted again."
-        return f"Rule {rule} is in force{f'; it replaces {len(replaced)}' if replaced else ''}."
+        is_known = isinstance(plan.changes[0], Update)
+        return f"Rule {plan.touched()[0]} {'already says this; counted again' if is_known else 'is in force'}."
 
-    return app.commit(scope_of(user), "rule add", make, say)
+    done = app.commit(scope_of(user), "rule add", make, say)
+    replaced = [app.find(id)[1].body for id in done.plan.touched()[1:]]
+    return replace(done, notes=(*(f"It replaces \u201c{clip(old, 120)}\u201d." for old in replaced), *done.notes))
 
 
 def _read_rule(app: App, text: str, command: str) -> str:
