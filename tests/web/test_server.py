@@ -55,6 +55,32 @@ def test_the_address_opens_the_page_once_and_nothing_else_does(shop: World):
             assert ui.get("/", Cookie=wrong).status == 401, wrong
 
 
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists() or os.getuid() != 0, reason="only root can be another user")
+def test_another_user_of_the_machine_who_reads_the_address_gets_nothing(shop: World):
+    with running(shop) as ui:
+        host, port = ui.host.split(":")
+        ask = f"exec 3<>/dev/tcp/{host}/{port}; printf 'GET /?%s HTTP/1.0\\r\\nHost: {ui.host}\\r\\n\\r\\n' \"$0\" >&3; cat <&3"
+        query = urlsplit(ui.address).query
+        asked = subprocess.run(["bash", "-c", ask, query], user=65534, capture_output=True, text=True, cwd="/")
+        assert "This page is private" in asked.stdout, asked
+        assert ui.sign_in().home
+
+
+@pytest.mark.parametrize("name", ["shop", "my shop", "über/läden"])
+def test_the_first_write_in_a_project_leads_back_to_where_it_was_made(name: str):
+    with scratch_world() as world:
+        world.project = world.root / name
+        (world.project / ".git").mkdir(parents=True)
+        (world.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+        with running(world) as ui:
+            ui.sign_in()
+            made = ui.do("rule add", text="Use pnpm, never npm", back=f"{ui.project}/now")
+            assert "Now in force: Use pnpm" in ui.get(made.headers["Location"]).body
+            # Only the page of ours is an address to go back to.
+            for back in ("//[", "http://[", "/p/\n", "//evil.example/p/"):
+                assert ui.do("rule add", text="Use tabs", back=back).headers["Location"].startswith(f"{ui.project}/now")
+
+
 def test_no_guess_at_the_token_is_taken_however_many_there_are(shop: World):
     with running(shop) as ui:
         token = urlsplit(ui.address).query.removeprefix("token=")
@@ -179,7 +205,7 @@ def test_what_is_too_large_is_refused_and_the_server_lives(ui: Ui):
     big = b"text=" + b"x" * 3_000_000
     path = f"{ui.project}/do/rule-add"
     cases = {
-        "query": lambda: ui.get(f"{ui.project}/now?q=" + "x" * 20_000),
+        "query": lambda: ui.get(f"{ui.project}/now?q=" + "x" * 40_000),
         "path": lambda: ui.get("/p/" + "x" * 20_000),
         "header": lambda: ui.get("/", **{"X-Large": "x" * 200_000}),
         "cookie": lambda: ui.get("/", Cookie="a=" + "x" * 200_000),

@@ -131,6 +131,11 @@ def agent(host: str) -> Agent:
     return found
 
 
+def title_of(host: str) -> str:
+    """What people call it; one that this version does not know is called by its own name."""
+    return agent(host).TITLE if host in _HOSTS else host
+
+
 def default_agent() -> ClaudeCode:
     """The one that also keeps a memory of its own, reads skills and manages plugins."""
     return cast("ClaudeCode", agent(DEFAULT_HOST))

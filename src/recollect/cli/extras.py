@@ -44,31 +44,29 @@ def completion(shell: str) -> None:
 @click.command()
 @click.option("--port", default=0, metavar="N", help="The port on 127.0.0.1; by default any free one.")
 @click.option("--browser/--no-browser", default=True, help="Open the address in your browser.")
-@click.option("--project", default="", metavar="FOLDER", help="A project's folder; by default this one.")
+@click.option("--project", default="", metavar="FOLDER", help="A project's folder; by default the current one.")
 def ui(port: int, browser: bool, project: str) -> None:
     """Open a page in the browser: what memory knows, what it told your agent and why, and how to correct it.
 
-    It is there while this command runs, on this machine alone; Ctrl-C ends it."""
+    It is there while this command runs, only on this machine; Ctrl-C ends it."""
     from recollect.cli.op_command import current_folder
 
     folder = Path(project).expanduser().absolute() if project else current_folder()
     if not folder.is_dir():
         raise NotFound(f"There is no folder {project}.", hint="`recollect projects` lists the projects.")
-    serve_page(folder, port=port, browser=browser)
-
-
-def serve_page(folder: Path, *, port: int = 0, browser: bool = True) -> None:
-    import webbrowser
-
     from recollect.web.site import serve
 
-    def announce(address: str) -> None:
-        click.echo(address)
-        click.echo("Ctrl-C ends it. The address opens one browser, once.", err=True)
-        if browser:
-            webbrowser.open(address)
+    serve(folder, port=port, announce=lambda address: announce_page(address, browser=browser))
 
-    serve(folder, port=port, announce=announce)
+
+def announce_page(address: str, *, browser: bool = True) -> None:
+    import threading
+    import webbrowser
+
+    click.echo(address)
+    click.echo("Ctrl-C ends it. The address works once, in one browser.", err=True)
+    if browser:  # some browsers keep who opened them waiting until they are closed
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 @click.command()

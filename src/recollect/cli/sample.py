@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 from recollect.base.moment import DAY_SECONDS, Moment
 from recollect.base.settings import environment
+from recollect.cli.extras import announce_page
 from recollect.cli.stage import Stage, operate
 
-_PASSED = ("PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "LANG", "BROWSER")
+_PASSED = ("PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG")
 _NOTE = """# Releases
 
 Releases go out on **Tuesdays**. Ask Anna first.
@@ -122,8 +123,13 @@ def show(now: Moment) -> None:
         environ = {name: value for name, value in environment().items() if name in _PASSED}
         environ |= {"HOME": scratch, "USERPROFILE": scratch, "RECOLLECT_HOME": str(Path(scratch, "home"))}
         program = [sys.executable, "-m", "recollect"]
-        page = subprocess.Popen([*program, "ui"], cwd=project, env=environ)
+        page = subprocess.Popen(
+            [*program, "ui", "--no-browser"], cwd=project, env=environ, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
         with suppress(KeyboardInterrupt):
+            # The person's own browser, which would not know itself in the scratch home.
+            announce_page(page.stdout.readline().strip() if page.stdout else "")
             page.wait()
         page.wait()  # it was interrupted, too
         subprocess.run([*program, "daemon", "stop"], cwd=project, env=environ, capture_output=True)

@@ -36,7 +36,7 @@ def activity(
     app: App,
     *,
     limit: Limit = 20,
-    since: Annotated[str | None, Arg("Only what happened after this time.", metavar="TIME")] = None,
+    since: Annotated[str | None, Arg("Only what happened after this time.", metavar="2026-01-31T09:00")] = None,
 ) -> Activity:
     most, after = parse_limit(limit), read_day("since", since) or Moment(0)
     found: list[Happening] = []
@@ -82,7 +82,7 @@ def _sentence(titles: _Titles, op: str, summary: str, memories: tuple[str, ...])
         undone, _, rest = summary.removeprefix("Undid ").partition(": ")
         return "changed", f"undid \u201c{_sentence(titles, undone, rest, memories)[1]}\u201d"
     row = next((row for row in _CHANGES if row[0] == op and row[1] in summary), None)
-    if row is None:
+    if row is None or (op.startswith("inbox") and not _ID.search(summary)):  # of several at once
         named = _ID.sub(titles.quoted, summary.partition(" `")[0].rstrip(".;"))
         return "changed", named[:1].lower() + named[1:]
     ids = [*_ID.findall(summary), *memories, "", ""][:2]
@@ -91,7 +91,7 @@ def _sentence(titles: _Titles, op: str, summary: str, memories: tuple[str, ...])
 
 def _told(answer: Mapping[str, Any], host: str) -> Happening:
     titles = {hit["id"]: hit["title"] for hit in answer["hits"]}
-    many, reader = counted(len(titles), "memory", "memories"), agents.agent(host).TITLE if host else "the agent"
+    many, reader = counted(len(titles), "memory", "memories"), agents.title_of(host) or "the agent"
     named = "; ".join(list(titles.values())[:_MAX_NAMED]) + ("; \u2026" if len(titles) > _MAX_NAMED else "")
     text = _EVENTS.get(answer["event"], _EVENTS["prompt"]).format(reader=reader, many=many, named=named)
     return Happening(

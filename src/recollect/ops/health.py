@@ -72,7 +72,7 @@ def status(app: App) -> Overview:
 
 def config(
     app: App,
-    name: Annotated[str | None, Arg("Show this setting alone.", metavar="[NAME]")] = None,
+    name: Annotated[str | None, Arg("Show only this setting.", metavar="[NAME]")] = None,
     value: Annotated[str | None, Arg("Set it, in your own agent.conf.", metavar="[VALUE]")] = None,
     *,
     unset: Annotated[bool, Arg("Take it out of your agent.conf: the default holds again.")] = False,

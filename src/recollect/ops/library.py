@@ -45,7 +45,7 @@ def listing(
     topic: Annotated[str | None, Arg("Only memories with this topic.")] = None,
     tag: Annotated[str | None, Arg("Only memories with this tag.")] = None,
     group: Annotated[str | None, Arg("Only memories from this session, import or folder of notes.")] = None,
-    source: Annotated[Lane | None, Arg("Only memories whose words came from there.")] = None,
+    source: Annotated[Lane | None, Arg("Only memories from this source.")] = None,
     since: Annotated[str | None, Arg("Only memories active on or after this day.", metavar="DATE")] = None,
     until: Annotated[str | None, Arg("Only memories active on or before this day.", metavar="DATE")] = None,
     limit: Limit = 50,

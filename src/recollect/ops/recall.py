@@ -72,7 +72,7 @@ def search(
         str | None, Arg("Only memories from this session, conversation, import or folder of notes.")
     ] = None,
     condition: Annotated[Condition | None, Arg("Only those that stand so now, in the words of `list`.")] = None,
-    source: Annotated[Lane | None, Arg("Only memories whose words came from there.")] = None,
+    source: Annotated[Lane | None, Arg("Only memories from this source.")] = None,
     scope: Annotated[Scope | None, Arg("Only this store.")] = None,
     since: Annotated[str | None, Arg("Only memories active on or after this day.", metavar="DATE")] = None,
     until: Annotated[str | None, Arg("Only memories active on or before this day.", metavar="DATE")] = None,

@@ -13,7 +13,7 @@ from recollect.app import rule_keeping
 from recollect.app.core import App
 from recollect.app.rule_keeping import KeptRule, linked_replaced, new_rule, supersede
 from recollect.base.errors import BadInput
-from recollect.base.text import clip, first_line_title, one_line
+from recollect.base.text import clip, first_line_title, one_line, storable
 from recollect.capture import prompt_rules, rule_relations
 from recollect.capture.prompt_text import Action, Draft, FoundRule, Piece
 from recollect.jobs.rule_contexts import with_contexts
@@ -55,18 +55,22 @@ def add(
     *,
     type: Annotated[RuleType, Arg("What kind of rule it is.")] = RuleType.PREFERENCE,
     topics: Topics = (),
+    said: Annotated[str, Arg("The words it was made from.", metavar="TEXT")] = "",
+    session: Annotated[str, Arg("The session they were said in.", metavar="ID")] = "",
     user: User = False,
 ) -> Done:
     """The same sentence, whatever its case, is one rule with a count, not two."""
     words = _read_rule(app, text, "rule add")
-    named = app.redact_topics(topics)
+    named, quoted = app.redact_topics(topics), app.redact_text("words", said, max_chars=2_000)
 
     def make(store: Store) -> Plan:
         for same in store.find(Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), body=words, limit=1)):
             again = replace(same, seen=same.seen + 1, last_active_at=app.clock.now())
             return Plan.of([Update.between(same, again)])
         lane = Lane.AGENT if app.actor == "agent" else Lane.USER
-        rule = new_rule(app, words, topics=named, rule_type=type, origin=app.actor, lane=lane)
+        rule = new_rule(
+            app, words, topics=named, rule_type=type, origin=app.actor, lane=lane, said=quoted, group=storable(session)
+        )  # fmt: skip
         # Only a person's word takes another rule out of force.
         return Plan.of([Create(rule), *(supersede(store, rule) if lane is Lane.USER else ())])
 

@@ -45,7 +45,7 @@ def listing(
     app: App,
     *,
     limit: Annotated[int, Arg("Maximum number of sessions.", metavar="N")] = 20,
-    offset: Annotated[int, Arg("Leave out the first N.", metavar="N")] = 0,
+    offset: Annotated[int, Arg("Skip the first N.", metavar="N")] = 0,
 ) -> Sessions:
     if offset < 0:
         raise BadInput(f"--offset is {offset}, which is less than 0.", hint="`recollect sessions --offset 20`")
@@ -58,7 +58,7 @@ def session(
     app: App,
     id: Annotated[str, Arg("The beginning of its id; by default the last session.", metavar="[SESSION]")] = _LAST,
     *,
-    turn: Annotated[int | None, Arg("The first turn to show; by default the last ones are.", metavar="N")] = None,
+    turn: Annotated[int | None, Arg("The first turn to show; by default the last turns.", metavar="N")] = None,
     limit: Annotated[int, Arg("Maximum number of turns.", metavar="N")] = 10,
 ) -> Timeline:
     one, most = _find(app, id), parse_limit(limit)
@@ -138,12 +138,8 @@ def _join(
 
 
 def _row(one: KnownSession) -> SessionRow:
-    try:
-        title = agents.agent(one.host).TITLE
-    except BadInput:  # an agent that this version does not know
-        title = one.host
     count = one.counts
     return SessionRow(
-        one.id, title, one.began, one.last_at, count.prompts, count.told, count.kept, estimate_tokens(count.chars),
-        one.has_transcript,
+        one.id, agents.title_of(one.host), one.began, one.last_at, count.prompts, count.told, count.kept,
+        estimate_tokens(count.chars), one.has_transcript,
     )  # fmt: skip

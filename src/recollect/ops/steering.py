@@ -106,7 +106,7 @@ def list_focus(points: Sequence[Focus]) -> list[dict[str, Json]]:
 def rate(
     app: App,
     thread_id: Annotated[str, Arg("The memory.", metavar="ID")],
-    verdict: Annotated[Verdict, Arg("useful, not-useful, or never to see it again.", metavar="VERDICT")],
+    verdict: Annotated[Verdict, Arg("useful, not-useful, or never: do not show it again.", metavar="VERDICT")],
     *,
     reason: Annotated[str | None, Arg("Why, in a few words.")] = None,
 ) -> Done:

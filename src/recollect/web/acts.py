@@ -97,28 +97,33 @@ def _conflict(page: Page) -> Response:
 
 
 def undo(page: Page) -> Response:
-    """Takes back every change that one act made, the last first."""
-    done: list[Any] = []
-    try:
-        for change in reversed(page.form.get("change", [])):
-            done.append(page.op("undo", change=change))
-    except RecollectError as problem:
-        return page.problem(problem, 409)
-    made = [describe(page, ACTS["undo"], one) for one in done]
+    """Takes back every change that one act made, the last first; where one cannot be, the bar says what was."""
+    made: list[Act] = []
+    notes: tuple[str, ...] = ()
+    for change in reversed(page.form.get("change", [])):
+        try:
+            made.append(describe(page, ACTS["undo"], page.op("undo", change=change)))
+        except RecollectError as problem:
+            if not made:
+                return page.problem(problem, 409)
+            notes = (f"The rest could not be undone: {problem.message}",)
+            break
     text = made[0].text if len(made) == 1 else f"Undone: {counted(len(made), 'change')}"
-    return finish(page, Act(text, tuple(change for one in made for change in one.changes), is_undo=True))
+    return finish(page, Act(text, tuple(change for one in made for change in one.changes), is_undo=True, notes=notes))
 
 
 def finish(page: Page, made: Act) -> Response:
     back = next(iter(page.form.get("back", [])), "")
     to = back if is_local(back) else page.url("now")
-    number = page.site.keep_act(made)
-    return RedirectResponse(f"{to}{'&' if '?' in to else '?'}act={number}", 303)
+    return RedirectResponse(f"{to}{'&' if '?' in to else '?'}act={page.site.keep_act(page.project, made)}", 303)
 
 
 def is_local(address: str) -> bool:
     """Leads to a page of ours and nowhere else."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return False
     is_plain = not parts.scheme and not parts.netloc and parts.path.startswith("/p/")
     return is_plain and "\\" not in address and address.isprintable()
 

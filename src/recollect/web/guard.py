@@ -5,6 +5,9 @@ Every answer forbids the browser all that is not from here."""
 from __future__ import annotations
 
 import hmac
+import os
+import socket
+from pathlib import Path
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -15,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from recollect.base.ids import fresh_key
 
 MAX_BODY_BYTES = 2_000_000
-_MAX_QUERY_BYTES = 8_000
+_MAX_QUERY_BYTES = 30_000  # a long prompt to try, in letters that take nine bytes each
 _READS, _WRITES = ("GET", "HEAD"), ("POST",)
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -40,7 +43,8 @@ class Guard:
         self._app, self._port = app, port
         self.token = fresh_key() + fresh_key()  # once used, it is empty
         self._key = fresh_key() + fresh_key()
-        self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        end = "" if port == 80 else f":{port}"  # which browsers leave out
+        self._hosts = {f"127.0.0.1{end}", f"localhost{end}"}
         # Cookies know no ports: two pages at a time must not take each other's away.
         self._cookie = f"recollect_{port}"
 
@@ -65,9 +69,9 @@ class Guard:
     def _refusal(self, scope: Scope, headers: Headers) -> HTMLResponse | None:
         host = headers.get("host", "")
         if host not in self._hosts:
-            return refuse(403, "Not here", "This page answers only at the address that `recollect ui` printed.")
+            return refuse(403, "Wrong address", "This page answers only at the address that `recollect ui` printed.")
         if scope["method"] not in _READS + _WRITES:
-            return refuse(405, "Not like this", "This page takes GET and POST alone.")
+            return refuse(405, "Method not allowed", "This page only accepts GET and POST.")
         if len(scope["query_string"]) > _MAX_QUERY_BYTES:
             return refuse(414, "Too long", "The address is too long.")
         length = headers.get("content-length", "0")
@@ -77,7 +81,7 @@ class Guard:
             origin = headers.get("origin")
             is_ours = origin == f"http://{host}" if origin is not None else False
             if not is_ours or headers.get("sec-fetch-site", "same-origin") != "same-origin":
-                return refuse(403, "Not from here", "Only this page itself may change anything.")
+                return refuse(403, "Request refused", "Only this page itself may change anything.")
         return None
 
     def _exchange(self, scope: Scope, headers: Headers) -> HTMLResponse | None:
@@ -87,10 +91,12 @@ class Guard:
         cookie = cookie_parser(headers.get("cookie", "")).get(self._cookie, "")
         is_known = hmac.compare_digest(cookie.encode(), self._key.encode())
         is_token = bool(self.token) and hmac.compare_digest(given.encode(), self.token.encode())
+        # A browser is started with the address in its command line, which every user of this machine can read.
+        is_token = is_token and not _is_another_user(scope.get("client"))
         if is_known and not given:
             return None
         if not is_known and not is_token:
-            why = "Run `recollect ui` again and open the address that it prints: each opens one browser, once."
+            why = "Run `recollect ui` again and open the address that it prints: each works once, in one browser."
             return refuse(401, "This page is private", why)
         entered = HTMLResponse(_ENTER.format("/", "/"))
         if is_token:
@@ -101,6 +107,17 @@ class Guard:
 
 def refuse(status: int, title: str, why: str) -> HTMLResponse:
     return HTMLResponse(_REFUSED.format(title, why), status, {"Connection": "close"})
+
+
+def _is_another_user(client: tuple[str, int] | None) -> bool:
+    """Whether the other end is another user's, where the system tells (Linux)."""
+    try:
+        lines = Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:] if client else []
+    except OSError:
+        return False
+    end = f"{socket.inet_aton(client[0])[::-1].hex().upper()}:{client[1]:04X}" if client else ""
+    users = {fields[7] for line in lines if (fields := line.split())[1] == end}
+    return bool(users) and str(os.getuid()) not in users
 
 
 class TooLarge(Exception):

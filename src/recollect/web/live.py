@@ -42,7 +42,7 @@ def streams(site: Site) -> list[Route]:
 
 
 async def _answer(site: Site, events: Callable[[Site, Request], Events], request: Request) -> Response:
-    if len(_open) >= _MAX_STREAMS or request.path_params["project"] not in site.projects():
+    if len(_open) >= _MAX_STREAMS or site.find(request.path_params["project"]) is None:
         return Response(status_code=204)  # which tells a browser not to try again
     return StreamingResponse(_write(events(site, request)), media_type="text/event-stream")
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from recollect.base.errors import RecollectError
-from recollect.model.memory import RuleType
+from recollect.model.memory import Condition, RuleType
 from recollect.model.result import Card
 from recollect.web.pages import NOWHERE, Page, view
 
@@ -31,7 +31,7 @@ def show(page: Page) -> Response:
     feed = page.op("activity", limit=FEED_LINES).items
     # What happened a moment before may be written a moment later.
     since = (feed[0].at if feed else page.app.clock.now()).plus(seconds=-10).iso()
-    waiting = len(page.op("inbox list").cards)
+    waiting = page.op("list", status=Condition.WAITING, limit=1).total
     return page.render(
         "now.html", rules=rules, max_rules=_MAX_RULES, feed=feed, since=since, waiting=waiting, past=count_past(page)
     )  # fmt: skip

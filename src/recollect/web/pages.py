@@ -81,7 +81,7 @@ class Page:
 
     @property
     def folder(self) -> Path:
-        return self.site.projects().get(self.project, self.site.start)
+        return self.site.find(self.project) or self.site.start
 
     def url(self, view: str, **query: object) -> str:
         """`url("memory/rule_…")`, `url("library", q="pnpm")`: an address in this project; empty values are left out."""
@@ -111,7 +111,7 @@ class Page:
             page=self, url=self.url, here=self.here, do=self.do, back=self.back, views=[v for v in VIEWS if v.nav],
             current=current, projects=self.site.projects(), project=self.project, version=__version__,
             assets=_assets_version(), theme=theme if theme in THEMES else "auto", themes=THEMES,
-            now=self.app.clock.now(), act=self.site.find_act(self.query.get("act", "")), **values,
+            now=self.app.clock.now(), act=self.site.find_act(self.project, self.query.get("act", "")), **values,
         )  # fmt: skip
 
     def problem(self, problem: RecollectError, status: int = 400) -> HTMLResponse:
@@ -122,9 +122,9 @@ class Page:
 @contextmanager
 def opened(site: Site, request: Request, form: dict[str, list[str]] | None = None) -> Iterator[Page]:
     project = request.path_params.get("project", NOWHERE)
-    folder = site.projects().get(project)
+    folder = site.find(project)
     if folder is None:
-        raise NotFound("There is no such project here.", hint="Choose one at the top of the page.")
+        raise NotFound("There is no such project here.", hint="Its folder may be gone.")
     app = App.open(folder)
     try:
         yield Page(site, request, app, form)

@@ -6,7 +6,6 @@ import socket
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -21,6 +20,7 @@ from starlette.routing import Route
 from recollect.app.core import App
 from recollect.base import project as projects
 from recollect.base.errors import BadInput, NotFound, RecollectError
+from recollect.base.ids import fresh_key
 from recollect.base.paths import Home, home, user_home
 from recollect.base.settings import environment
 from recollect.web import acts, views
@@ -33,6 +33,7 @@ _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _MAX_AT_ONCE = 200
 _YEAR_S = 31_536_000
 _MAX_FIELDS = 5_000
+_HOME = '<a href="/">Back to Now</a>'
 
 
 class Site:
@@ -40,8 +41,8 @@ class Site:
 
     def __init__(self, start: Path) -> None:
         self.start = start
-        self._acts: dict[str, Act] = {}
-        self._numbers = count(1)
+        self._acts: dict[str, tuple[str, Act]] = {}
+        self._names: dict[str, Path] = {}  # that the project we were started in has had: its first write may change it
         self.is_ending: Callable[[], bool] = lambda: False
 
     def projects(self) -> dict[str, Path]:
@@ -50,18 +51,25 @@ class Site:
         here = projects.find(self.start, user_home(environment()))
         if here is not None:
             own = projects.store_folder(Home(home()).projects, here)
-            found[own.name if own else f"{here.name}-{here.key[:12]}"] = here.root
+            name = own.name if own else f"{here.name}-{here.key[:12]}"
+            found[name] = self._names[name] = here.root
         found |= {one.folder.name: Path(one.root) for one in known if one.exists and not one.attached}
         return {**found, NOWHERE: user_home(environment())}
 
-    def keep_act(self, act: Act) -> str:
-        number = next(self._numbers)
-        self._acts[str(number)] = act
-        self._acts.pop(str(number - _ACTS_KEPT), None)
-        return str(number)
+    def find(self, name: str) -> Path | None:
+        """The folder of a project, by its name in the address, also one that it had before."""
+        return (self.projects() | self._names).get(name)
 
-    def find_act(self, number: str) -> Act | None:
-        return self._acts.get(number)
+    def keep_act(self, project: str, act: Act) -> str:
+        id = fresh_key()[:16]
+        self._acts[id] = project, act
+        for old in list(self._acts)[:-_ACTS_KEPT]:
+            self._acts.pop(old, None)
+        return id
+
+    def find_act(self, project: str, id: str) -> Act | None:
+        of, act = self._acts.get(id, ("", None))
+        return act if of == project else None
 
 
 def serve(start: Path, *, port: int, announce: Callable[[str], None]) -> None:
@@ -130,7 +138,7 @@ def make(site: Site) -> Starlette:
 
     async def missing(_request: Request, problem: Exception) -> Response:
         status = problem.status_code if isinstance(problem, HTTPException) else 404
-        return refuse(status, "Not found", 'There is nothing here. <a href="/">To the first page</a>')
+        return refuse(status, "Not found", f"There is nothing here. {_HOME}")
 
     async def too_large(_request: Request, _problem: Exception) -> Response:
         return refuse(413, "Too large", "That was more than can be sent at once.")
@@ -157,7 +165,7 @@ def _answer(
         from markupsafe import escape
 
         status = 404 if isinstance(problem, NotFound) else 500
-        return refuse(status, "That did not work", f"{escape(problem.message)} {escape(problem.hint)}")
+        return refuse(status, "That did not work", f"{escape(problem.message)} {escape(problem.hint)} {_HOME}")
     except Exception:  # noqa: BLE001 the outermost edge: one bad page ends no server
         traceback.print_exc()
         return refuse(500, "A fault in Recollect", "The terminal in which `recollect ui` runs says more.")

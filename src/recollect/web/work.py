@@ -25,6 +25,7 @@ WORKS = {  # what the page may run so: its title meanwhile, and afterwards
     "export": ("Exporting", "The export is ready"),
 }
 _MAX_KEPT = 30
+_lock = threading.Lock()  # of what is kept: a double click starts one piece of work
 _kept: dict[str, Work] = {}
 
 
@@ -91,9 +92,6 @@ def start(page: Page) -> Response:
     name = page.args["op"].replace("-", " ")
     if name not in WORKS:
         return page.problem(NotFound("The page cannot do that.", hint="Go back and try another button."), 404)
-    running = [one for one in _kept.values() if not one.is_over and (one.op, one.project) == (name, page.project)]
-    if running:
-        return RedirectResponse(page.url(f"work/{running[0].id}"), 303)
     work, form = Work(name, page.project), page.form
     if name == "export":
         work.folder = tempfile.TemporaryDirectory(prefix="recollect-export-")
@@ -102,9 +100,13 @@ def start(page: Page) -> Response:
     values = read_values(find_op(name), form)
     if name == "import jsonl" and not Path(values.get("file", "")).is_absolute():
         return page.problem(BadInput("Name the file with its whole path.", hint="For example /home/me/memories.jsonl."))
-    _kept[work.id] = work
-    for old in [id for id, one in _kept.items() if one.is_over][:-_MAX_KEPT]:
-        del _kept[old]
+    with _lock:
+        same = (one for one in _kept.values() if not one.is_over and (one.op, one.project) == (name, page.project))
+        if (running := next(same, None)) is not None:
+            return RedirectResponse(page.url(f"work/{running.id}"), 303)
+        _kept[work.id] = work
+        for old in [id for id, one in _kept.items() if one.is_over][:-_MAX_KEPT]:
+            del _kept[old]
     threading.Thread(target=work.run, args=(page.folder, values), name="work", daemon=True).start()
     return RedirectResponse(page.url(f"work/{work.id}"), 303)
 
