@@ -58,8 +58,8 @@ def test_the_address_opens_the_page_once_and_nothing_else_does(shop: World):
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists() or os.getuid() != 0, reason="only root can be another user")
 def test_another_user_of_the_machine_who_reads_the_address_gets_nothing(shop: World):
     with running(shop) as ui:
-        host, port = ui.host.split(":")
-        ask = f"exec 3<>/dev/tcp/{host}/{port}; printf 'GET /?%s HTTP/1.0\\r\\nHost: {ui.host}\\r\\n\\r\\n' \"$0\" >&3; cat <&3"
+        request = f"GET /?%s HTTP/1.0\\r\\nHost: {ui.host}\\r\\n\\r\\n"
+        ask = f"exec 3<>/dev/tcp/{ui.host.replace(':', '/')}; printf '{request}' \"$0\" >&3; cat <&3"
         query = urlsplit(ui.address).query
         asked = subprocess.run(["bash", "-c", ask, query], user=65534, capture_output=True, text=True, cwd="/")
         assert "This page is private" in asked.stdout, asked
