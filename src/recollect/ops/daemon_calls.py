@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -76,11 +76,12 @@ def _start_daemon(root: Home, environ: Mapping[str, str], until_s: float) -> boo
 
 
 def ask_or_run(folder: Path, call: Mapping[str, object], within_s: float) -> bytes:
+    """A question that writes nothing: where the daemon is late, it is answered here, by words alone."""
     body = json.dumps(call).encode()
-    try:
-        found = ask(str(folder), body, fresh_key(), within_s, project=str(folder))
-    except Late:
-        raise RecollectError("Recollect's daemon does not answer.", hint="`recollect doctor` says why.") from None
+    found = None
+    with suppress(Late):
+        if Home(home()).root.exists():  # a daemon would make one
+            found = ask(str(folder), body, fresh_key(), within_s, project=str(folder))
     return run_alone(folder, body, actor="user") if found is None else found
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NOWHERE = "-"  # in an address: no project, only what is kept for all of them
 _FOLDER = Path(__file__).parent
-_ASK_S = 20.0
+_ASK_S = 8.0
 THEMES = ("auto", "light", "dark")
 
 
