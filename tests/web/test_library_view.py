@@ -32,8 +32,8 @@ def id_of(ui: Ui, words: str) -> str:
         ("?source=repository", ["Payments"], ["smoke test"]),
         ("?q=webhook&kind=note", ["Payments"], ["Stripe sends event again"]),
         ("?q=backoffice&status=active", [], ["old admin"]),
-        ("?since=2999-01-01", ["Nothing fits"], ["pnpm"]),
-        ("?offset=5000", ["Nothing fits"], ["pnpm"]),
+        ("?since=2999-01-01", ["Nothing matches"], ["pnpm"]),
+        ("?offset=5000", ["Nothing matches"], ["pnpm"]),
     ],
 )
 def test_memories_are_found_by_words_and_by_filters(ui: Ui, query: str, there: list[str], not_there: list[str]):
@@ -59,7 +59,7 @@ def test_searching_and_choosing_filters_in_the_browser(ui: Ui, open_page: OpenPa
     tab.page.keyboard.press("Enter")
     expect(tab.page.locator(".rows .title").first).to_have_text("Prices are integers in cents, never floats.")
     tab.page.get_by_role("link", name="Clear").click()
-    tab.page.get_by_label("That is").select_option("waiting in the inbox")
+    tab.page.get_by_label("Status").select_option("waiting in the inbox")
     expect(tab.page.locator(".rows .row")).to_have_count(3)
     assert "status=waiting" in tab.page.url
 
@@ -110,7 +110,7 @@ def test_two_pages_and_a_command_that_edit_one_memory(own_ui: Ui, open_page: Ope
     own_ui.world.run("rate", id, "useful")  # changes no words
     one.page.get_by_label("Text").fill("From the first page.")
     one.page.get_by_role("button", name="Save").click()
-    expect(one.page.locator("h1")).to_have_text("It was changed meanwhile")
+    expect(one.page.locator("h1")).to_have_text("This memory has changed")
     assert "From the command line." in one.text()
     assert one.page.get_by_label("Text").input_value() == "From the first page."
     one.problems.clear()  # the browser names the refusal

@@ -81,7 +81,7 @@ def test_an_edit_of_what_was_changed_meanwhile_is_refused_and_keeps_what_was_typ
     card(tab, PNPM).locator("summary").click()
     card(tab, PNPM).get_by_label("The rule").fill("Use pnpm 9")
     card(tab, PNPM).get_by_role("button", name="Save").click()
-    expect(tab.page.locator("main")).to_contain_text("It was changed meanwhile")
+    expect(tab.page.locator("main")).to_contain_text("This memory has changed")
     assert tab.page.locator("textarea").input_value() == "Use pnpm 9"
     assert tab.problems.pop().startswith("error: Failed to load resource: the server responded with a status of 409")
     assert "Use pnpm 8" in rules(world)
@@ -151,7 +151,7 @@ def test_the_first_run_finds_past_sessions_imports_them_and_says_what_it_learnt(
     kinds = [text.split()[0] for text in main.locator("ol .card .meta").all_inner_texts()]
     assert kinds == ["rule", "rule", "thread"]
     expect(main.locator("ol")).to_contain_text(PNPM)
-    tab.page.get_by_role("link", name="To the rules").click()
+    tab.page.get_by_role("link", name="See the rules").click()
     expect(card(tab, PNPM)).to_be_visible()
     assert "Found 12" not in tab.text()
     assert not scripts or not tab.serious()

@@ -312,7 +312,7 @@ def test_two_pages_and_a_command_that_change_one_memory_lose_nothing(own_ui: Ui)
     late = own_ui.do("edit", id=id, body="It takes <six> minutes.", expect=seen, back=f"{own_ui.project}/now")
     assert late.status == 409
     for words in (
-        "It was changed meanwhile",
+        "This memory has changed",
         "five minutes",
         "It takes &lt;six&gt; minutes.",
         "Keep what I wrote",

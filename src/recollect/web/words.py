@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import nh3
 from markdown_it import MarkdownIt
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from recollect.base.moment import Moment
 from recollect.base.shipped import load_table
@@ -16,6 +17,7 @@ from recollect.model.result import Scope
 from recollect.render.recall_text import ago
 from recollect.render.terminal import short_ids
 
+_TICKS = re.compile("`([^`\n]+)`")
 _TAGS = set(
     "a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre s strong table tbody td th thead tr ul".split()
 )
@@ -35,12 +37,17 @@ _DID, _WHO = (load_table("recollect.web", "words.json")[name] for name in ("did"
 def markdown(text: str) -> Markup:
     """Its headings stand below those of the page."""
     made = _markdown()
-    tokens = made.parse(text)
+    tokens = made.parse(visible(text.replace("\r\n", "\n")))
     for token in tokens:
         token.tag = f"h{min(6, int(token.tag[1]) + 2)}" if token.type.startswith("heading_") else token.tag
     html = made.renderer.render(tokens, made.options, {})
     clean = nh3.clean(html, tags=_TAGS, attributes={"a": {"href"}}, url_schemes={"http", "https"}, link_rel="noopener")
     return Markup(clean)  # noqa: S704 - this is where it is made safe
+
+
+def ticks(text: str) -> Markup:
+    """Words between backticks as code, and nothing else."""
+    return Markup(_TICKS.sub(r"<code>\1</code>", str(escape(visible(text)))))  # noqa: S704 - escaped first
 
 
 @cache
@@ -87,7 +94,7 @@ def kind(memory: Memory) -> str:
 
 FILTERS = {
     "ago": ago, "brief": short_ids, "clock": clock, "counted": counted, "day": day, "kind": kind, "markdown": markdown,
-    "told": told, "tokens": tokens, "visible": visible, "when": when,
+    "ticks": ticks, "told": told, "tokens": tokens, "visible": visible, "when": when,
     "did": lambda op: _DID.get(op, op.capitalize()), "who": lambda name: _WHO.get(name, name),
     "iso": lambda value: moment(value).iso(), "short": lambda id: str(id)[-6:],
     "source": lambda lane: SOURCES.get(lane, str(lane)), "status": lambda status: STATUSES.get(status, str(status)),

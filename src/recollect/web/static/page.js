@@ -2,30 +2,50 @@
 "use strict";
 
 // Forms are sent without leaving the page: what changed is put in its place, and the scroll stays where it was.
-async function go(address, options, keep) {
+let sent = 0, shown = 0, waiting = 0;
+async function go(address, options, keep, button) {
+  const number = ++sent, from = document.activeElement;
+  waiting += 1;
   document.body.setAttribute("aria-busy", "true");
-  let answer;
+  if (button) button.disabled = true; // which may take the focus from it
+  const isWrite = options.method === "POST";
+  let answer, isPage, text;
   try {
     answer = await fetch(address, { credentials: "same-origin", ...options });
+    isPage = (answer.headers.get("content-type") || "").startsWith("text/html");
+    if (!isPage && !isWrite) { location.assign(address); return; }
+    text = await answer.text();
   } catch {
     say("Recollect does not answer: is `recollect ui` still running?");
     return;
   } finally {
-    document.body.removeAttribute("aria-busy");
+    waiting -= 1;
+    if (!waiting) document.body.removeAttribute("aria-busy");
+    if (button) button.disabled = false;
   }
-  if (!(answer.headers.get("content-type") || "").startsWith("text/html")) { location.assign(address); return; }
-  const next = new DOMParser().parseFromString(await answer.text(), "text/html");
-  if (!next.querySelector("main") || !document.querySelector("main")) { location.reload(); return; }
-  const focused = document.activeElement && document.activeElement.id;
-  const card = cards().indexOf(document.activeElement?.closest("[data-card]"));
+  if (number < shown) return; // a later answer is there already
+  const next = new DOMParser().parseFromString(isPage ? text : "", "text/html");
+  if (next.querySelector("main")) {
+    shown = number;
+    show(next, isWrite && !answer.redirected ? location.href : answer.url, keep, from);
+  } else { // a refusal: what was typed stays
+    const said = isPage ? [...next.body.children].map((part) => part.textContent.trim()).join(": ") : text.trim();
+    say(said.slice(0, 500) || `That did not work (${answer.status}).`);
+    if (document.activeElement === document.body) from?.focus({ preventScroll: true });
+  }
+}
+
+function show(next, address, keep, from) {
+  const active = document.activeElement === document.body ? from : document.activeElement;
+  const focused = active?.id;
+  const card = cards().indexOf(active?.closest("[data-card]"));
   for (const part of ["header", "main", "#bar"]) {
     document.querySelector(part).replaceWith(document.adoptNode(next.querySelector(part)));
   }
   document.title = next.title;
   document.documentElement.dataset.theme = next.documentElement.dataset.theme;
   document.body.dataset.base = next.body.dataset.base;
-  const shown = answer.redirected || !options.method ? answer.url : location.href;
-  history[keep ? "replaceState" : "pushState"]({}, "", shown);
+  history[keep ? "replaceState" : "pushState"]({}, "", address);
   if (!keep) scrollTo(0, 0);
   const target = (focused && document.getElementById(focused)) || document.querySelector("main [autofocus]")
     || (card >= 0 && cards()[Math.min(card, cards().length - 1)]);
@@ -47,10 +67,10 @@ document.addEventListener("submit", (event) => {
   if (form.method === "get") {
     const address = new URL(form.action);
     address.search = new URLSearchParams([...data].filter(([, value]) => value)).toString();
-    go(address, {}, form.matches("[data-keep]"));
+    go(address, {}, form.matches("[data-keep]"), event.submitter);
   } else {
     const own = event.submitter?.hasAttribute("formaction"); // without it, formAction is the address of the page
-    go(own ? event.submitter.formAction : form.action, { method: "POST", body: data }, true);
+    go(own ? event.submitter.formAction : form.action, { method: "POST", body: data }, true, event.submitter);
   }
 });
 document.addEventListener("change", (event) => {
@@ -64,6 +84,7 @@ addEventListener("popstate", () => location.reload());
 
 // Keys: / goes to the search box; on cards y, n, e press the button that names the key, j and k move.
 document.addEventListener("keydown", (event) => {
+  if (event.repeat || waiting) return; // a key that is held down decides nothing twice
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
   if (event.key === "/" && document.querySelector("[type=search]")) {
     event.preventDefault();
@@ -123,7 +144,7 @@ kinds.work = (place, item, source) => {
   if (item.ended) { source.close(); go(location.href, {}, true); return; }
   const bar = place.querySelector("progress");
   if (item.total) { bar.max = item.total; bar.value = item.done; }
-  place.querySelector("[data-said]").textContent = item.said || "Beginning";
+  place.querySelector("[data-said]").textContent = item.said || "Starting…";
 };
 
 // A page that nobody looks at needs no stream: a browser has only a few for all its windows.
