@@ -200,7 +200,7 @@ def test_another_site_can_neither_write_nor_read_nor_frame_the_page(own_ui: Ui, 
     assert not any("Recollect" in text for text in read.values()), read
     assert read["script"] == read["read"] == read["put"] == ""
     _post(tab, target, {"text": "Written by a stranger"})
-    assert tab.text("h1") == "Not from here"
+    assert tab.text("h1") == "Request refused"
     assert own_ui.world.run("log").stdout == before
     tab.problems.clear()
 
