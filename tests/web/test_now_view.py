@@ -137,6 +137,16 @@ def first_ui(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             yield ui.sign_in()
 
 
+def test_at_the_very_first_past_sessions_of_other_projects_are_offered_and_later_not(first_ui: Ui):
+    found = "Found 12 past sessions of other projects. Import?"
+    other = first_ui.world.root / "blog"
+    (other / ".git").mkdir(parents=True)
+    with running(first_ui.world, "--project", str(other)) as ui:
+        assert found in ui.sign_in().get(f"{ui.project}/now").body
+        first_ui.world.run("rule", "add", "Use pnpm")
+        assert found not in ui.get(f"{ui.project}/now").body
+
+
 @pytest.mark.parametrize("scripts", [True, False])
 def test_the_first_run_finds_past_sessions_imports_them_and_says_what_it_learnt(
     first_ui: Ui, open_page: OpenPage, scripts: bool

@@ -32,8 +32,11 @@ def show(page: Page) -> Response:
     # What happened a moment before may be written a moment later.
     since = (feed[0].at if feed else page.app.clock.now()).plus(seconds=-10).iso()
     waiting = page.op("list", status=Condition.WAITING, limit=1).total
+    past = count_past(page)
+    if not past.here and (feed or len(page.site.projects()) > 2):  # those of other projects only at the very first
+        past = Counts()
     return page.render(
-        "now.html", rules=rules, max_rules=_MAX_RULES, feed=feed, since=since, waiting=waiting, past=count_past(page)
+        "now.html", rules=rules, max_rules=_MAX_RULES, feed=feed, since=since, waiting=waiting, past=past
     )  # fmt: skip
 
 
