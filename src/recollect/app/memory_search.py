@@ -132,7 +132,7 @@ def search_stores(
     evidence = [store.words(query.text) for store in stores]
     engine = _Engine(stores, query, evidence, now, rules, vector, focus, depth=1)
     selected = engine.select()
-    has_more_words = any(sum(len(term.rows) for term in one.terms) > matching.KEPT for one in evidence)
+    has_more_words = any(one.found > matching.KEPT for one in evidence)
     refused = sum(drop.reason != selection.NOTHING_IN_COMMON for drop in selected.drops)
     if deep and len(selected.hits) < query.limit and (has_more_words or refused >= NEAREST // 2):
         engine = _Engine(stores, query, evidence, now, rules, vector, focus, depth=_SECOND_DEPTH)

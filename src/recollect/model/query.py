@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from heapq import nlargest
 from typing import NamedTuple
 
 from recollect.base.moment import Moment
@@ -124,9 +125,44 @@ class TermEvidence(NamedTuple):  # one term of the question, and how strong it i
     unit: float = 1.0  # converts the store's strengths: a term's maximum is then the same in every store
 
 
+TermValues = Sequence[tuple[str, float]]  # terms of the question, and what each of them adds
+
+
 class WordEvidence(NamedTuple):
+    """A store that has more than rows of Python objects extends this (store/passage_index.py)."""
+
     passages: int  # of the whole store
     terms: tuple[TermEvidence, ...]
+
+    @property
+    def found(self) -> int:
+        """In how many passages its terms are; one that has two counts twice."""
+        return sum(len(term.rows) for term in self.terms)
+
+    def best(self, weights: Mapping[str, float], kept: int) -> dict[int, TermValues]:
+        """The passages in which the sum of strength times weight is largest, with what each term adds to it."""
+        weighted = [(term.term, weights[term.term] * term.unit, term.rows) for term in self.terms]
+        scores: dict[int, float] = {}
+        known = scores.get
+        for _, weight, rows in weighted:
+            for passage, strength in rows:
+                scores[passage] = known(passage, 0.0) + weight * strength
+        best = nlargest(kept, scores, key=scores.__getitem__) if len(scores) > kept else scores
+        found: dict[int, list[tuple[str, float]]] = {passage: [] for passage in best}
+        for term, weight, rows in weighted:
+            for passage, strength in rows:
+                if passage in found:
+                    found[passage].append((term, weight * strength))
+        return dict(found)
+
+    def terms_of(self, passages: Iterable[int]) -> dict[int, list[str]]:
+        """Which of the terms each of these passages has."""
+        found: dict[int, list[str]] = {passage: [] for passage in passages}
+        for term in self.terms:
+            for passage, _ in term.rows:
+                if passage in found:
+                    found[passage].append(term.term)
+        return found
 
 
 # NamedTuples from here on: a question makes hundreds, and a frozen dataclass takes three times as long.

@@ -4,7 +4,6 @@ to someone who did not ask (floor.json has the learned weights; selection.py app
 
 from __future__ import annotations
 
-import heapq
 import math
 import re
 from collections import Counter
@@ -12,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from recollect.base.shipped import load_table
-from recollect.model.query import Background, Nearness, Owner, Place, WordEvidence
+from recollect.model.query import Background, Nearness, Owner, Place, TermValues, WordEvidence
 from recollect.model.small_talk import WORDS as SMALL_TALK
 from recollect.recall.time_words import Span
 
@@ -60,7 +59,6 @@ _SEEN, _COMMON_SHARE, _OTHER_SHARE = 50, 0.10, 0.005
 _MAX_NAMES, _MAX_WORDS, _MAX_CHARS = 2, 60, 4_000
 
 Ref = tuple[int, int]  # a unit: which store, and its number there
-TermValues = Sequence[tuple[str, float]]  # terms of the question, and what each of them adds
 
 
 class TermScores(NamedTuple):
@@ -108,23 +106,7 @@ def score_terms(evidence: Sequence[WordEvidence], kept: int = KEPT) -> TermScore
         term: math.log(1 + (max(passages, n) - n + 0.5) / (n + 0.5)) * (_FRAME_SHARE if term in framed else 1)
         for term, n in counts.items()
     }
-    return TermScores(tuple(_best_passages(one, rarity, kept) for one in evidence), rarity)
-
-
-def _best_passages(evidence: WordEvidence, rarity: Mapping[str, float], kept: int) -> dict[int, TermValues]:
-    weighted = [(term.term, rarity[term.term] * term.unit, term.rows) for term in evidence.terms]
-    scores: dict[int, float] = {}
-    known = scores.get
-    for _, weight, rows in weighted:
-        for passage, strength in rows:
-            scores[passage] = known(passage, 0.0) + weight * strength
-    best = heapq.nlargest(kept, scores, key=scores.__getitem__) if len(scores) > kept else scores
-    found: dict[int, list[tuple[str, float]]] = {passage: [] for passage in best}
-    for term, weight, rows in weighted:
-        for passage, strength in rows:
-            if passage in found:
-                found[passage].append((term, weight * strength))
-    return dict(found)
+    return TermScores(tuple(one.best(rarity, kept) for one in evidence), rarity)
 
 
 def cover(
@@ -132,12 +114,8 @@ def cover(
 ) -> dict[int, float]:
     """The share of the question's `worth`, by term, that each of these passages has. `needed`: added to the whole."""
     whole = sum(worth.values()) + needed or 1.0
-    found = dict.fromkeys(passages, 0.0)
-    for term in evidence.terms:
-        for passage, _ in term.rows:
-            if passage in found:
-                found[passage] += worth[term.term] / whole
-    return found
+    held = evidence.terms_of(passages)
+    return {passage: sum([worth[term] for term in terms]) / whole for passage, terms in held.items()}
 
 
 def match_units(scores: TermScores, owners: Sequence[Mapping[int, Owner]], voice: float = 0.0) -> dict[Ref, WordMatch]:
