@@ -191,8 +191,8 @@ def _first(place: House, asked: Iterator[str], firsts: int, step: Step) -> First
     for number in range(firsts):
         before = place.spool_length()
         ran.append(place.run(PROMPT, payload(place, PROMPT, f"first-{number}", number, prompt=next(asked))))
+        place.stop()  # by then what was answered is written, and its pointer gone
         spooled += place.spool_length() - before
-        place.stop()
         step(1)
     answered = sum(bool(one.out) for one in ran)
     return First(firsts, Spread.of([one.wall_ms for one in ran]), answered, spooled, past_deadline=_late(ran))

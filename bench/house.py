@@ -145,6 +145,7 @@ class House:
             "event": event,
             "deadline_ms": str(deadline_ms(event)),
             "cwd": self.project,
+            "pointer": "none",  # as if one had been left: the answer need not wait for the write
             "env-CLAUDE_PROJECT_DIR": self.project,
         }
         line = connect(self.place, _LONGEST_S)

@@ -217,7 +217,8 @@ def test_an_answer_says_what_the_extension_of_pi_reads():
 
     assert answer == {"context": "remember", "notice": "Loaded 1", "read_instead": "/run/x"}
     assert set(answer) == read
-    assert agent("pi").render("agent_end", reply) == agent("pi").render("input", Reply()) == b""
+    assert json.loads(agent("pi").render("agent_end", reply)) == {"notice": "Loaded 1"}
+    assert agent("pi").render("tool_result", reply) == agent("pi").render("input", Reply()) == b""
 
 
 # Where its files are
@@ -379,6 +380,8 @@ def test_context_goes_to_the_model_and_a_notice_to_the_person(host: str):
                 "hookSpecificOutput": {"hookEventName": event, "additionalContext": "Carts live in the session."},
             }
             assert json.loads(agent(host).render(event, Reply(notice="1 memory"))) == {"systemMessage": "1 memory"}
+        elif event in ("Stop", "AfterAgent"):
+            assert json.loads(printed) == {"systemMessage": "1 memory"}
         else:  # at Stop context makes the agent go on; at PreCompact it becomes an instruction for the summary
             assert printed == b""
         assert agent(host).render(event, Reply()) == b""

@@ -171,6 +171,20 @@ class Scene:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Another process writes for so long that no hook can wait for it."""
+        with closing(self.app()) as app:
+            path = app.store_path(Scope.PROJECT)
+        other = apsw.Connection(str(path))
+        other.set_busy_timeout(PATIENCE_S * 1_000)
+        other.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        finally:
+            other.execute("ROLLBACK")
+            other.close()
+
     # What is kept
 
     def app(self) -> App:
@@ -410,23 +424,25 @@ def no_pointer_at_all(scene: Scene) -> None:
 
 
 def database_locked(scene: Scene) -> None:
-    """Another process writes for so long that no hook can wait for it; nothing comes after the prompt."""
+    """Nothing comes after the prompt."""
     scene.start()
     scene.turn()
-    with closing(scene.app()) as app:
-        path = app.store_path(Scope.PROJECT)
-    other = apsw.Connection(str(path))
-    other.set_busy_timeout(PATIENCE_S * 1_000)
-    other.execute("BEGIN IMMEDIATE")
-    try:
+    with scene.locked():
         scene.say()
-    finally:
-        other.execute("ROLLBACK")
-        other.close()
+
+
+def killed_between_reply_and_write(scene: Scene) -> None:
+    scene.start()
+    scene.turn()
+    with scene.locked():
+        scene.say()
+        scene.kill()
 
 
 # Before any other event points the daemon at the transcript.
-UNAIDED = (database_locked, hook_killed, killed_after_reply, no_daemon, no_pointer_at_all)
+UNAIDED = (
+    database_locked, hook_killed, killed_after_reply, killed_between_reply_and_write, no_daemon, no_pointer_at_all,
+)  # fmt: skip
 # One after the other, in one home: a daemon takes seconds to start and to read what is left.
 AIDED = (
     (no_daemon_and_no_start_of_a_session, paused_in_mid_request, written_long_after_the_event),

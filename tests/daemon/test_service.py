@@ -57,13 +57,15 @@ class Session:
             "deadline_ms": str(PATIENCE_S * 1_000), "env-CLAUDE_PROJECT_DIR": str(self.project),
         }  # fmt: skip
 
-    def hook(self, event: str, *, body: bytes | None = None, confirm: bool = True, **fields: Any) -> tuple[str, bytes]:
+    def hook(
+        self, event: str, *, body: bytes | None = None, confirm: bool = True, pointer: str = "", **fields: Any
+    ) -> tuple[str, bytes]:
         """As the hook process would: sends, takes, confirms."""
         line = socket.socket(fileno=connect(self.house.place, PATIENCE_S).detach())
         line.settimeout(PATIENCE_S)
         with line:
             request = self.payload(event, **fields) if body is None else body
-            line.sendall(frame.encode_request(self.header(event), request))
+            line.sendall(frame.encode_request(self.header(event) | {"pointer": pointer}, request))
             kind, printed = frame.read_reply(line.recv)
             if confirm and kind in (frame.OK, frame.UNKEPT):
                 line.sendall(frame.SHOWN)
@@ -117,6 +119,14 @@ def test_a_prompt_brings_a_memory_until_it_was_seen_once(session: Session):
         confirmed += is_printed
         # What was shown is written after its answer was confirmed; a prompt that comes in between sees the old state.
         assert soon(lambda: session.house.status()["answered"] == confirmed)  # noqa: B023 - asked at once
+
+
+def test_a_prompt_s_pointer_goes_once_the_event_is_written(session: Session):
+    """Its process lives, so nothing else would remove it."""
+    path = leave(session.house.place, pointer.make(session.header("UserPromptSubmit"), session.payload("")))
+    assert session.hook("UserPromptSubmit", prompt="hello there", pointer=os.path.basename(path))[0] == "ok"
+    assert soon(lambda: not os.path.exists(path))
+    assert session.received() == ["prompt"]
 
 
 def test_what_hooks_left_in_the_spool_is_taken_in_once_and_nonsense_holds_nobody_up(alone: Session):

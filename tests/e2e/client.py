@@ -259,7 +259,7 @@ class Session(Piped):
         super().__exit__(kind, error, at)
         failed = [run for run in self.hooks if run.code or run.err or not isinstance(json.loads(run.out or "{}"), dict)]
         assert error or not failed, f"hooks that failed: {failed}"
-        answered = {"SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart"}
+        answered = {"SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart", "Stop"}
         assert {run.event for run in self.hooks if run.out} <= answered, "what is only listened to is not answered"
 
     def say(self, prompt: str) -> str:

@@ -49,6 +49,7 @@ class Talk:
         left_s: float = 60,
         environ: Mapping[str, str] = {},
         transcript_bytes: int = 0,
+        send: Callable[[bytes], None] = lambda _stdout: None,
         **given: Any,
     ) -> Answer:
         cwd = str(Path.cwd())
@@ -57,7 +58,7 @@ class Talk:
         until_s = time.monotonic() + left_s
         return self.hooks.answer(
             self.host, event, body, {"CLAUDE_PROJECT_DIR": cwd, **environ}, cwd, until_s,
-            transcript_bytes=transcript_bytes,
+            transcript_bytes=transcript_bytes, send=send,
         )  # fmt: skip
 
     def start(self, source: str = "startup", **given: Any) -> Heard:

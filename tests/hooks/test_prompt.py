@@ -54,6 +54,18 @@ def test_a_prompt_brings_the_memory_that_answers_it_and_the_person_sees_which(ap
     assert said.notice == "Recollect: told Claude Code 1 memory: Deploys"
 
 
+def test_the_answer_is_given_before_anything_is_written(app: App, talk: Talk):
+    id = pinned(app, "Deploys go through staging, not through npm")
+    seen: list[object] = []
+
+    def send(stdout: bytes) -> None:
+        seen.extend((id in stdout.decode(), events(app), rules.listing(app).cards))
+
+    talk.answer("UserPromptSubmit", prompt="deploys go through staging? we use pnpm here, not npm", send=send)
+    assert seen == [True, [], ()]
+    assert (events(app), len(rules.listing(app).cards)) == (["prompt"], 1)
+
+
 def test_a_memory_is_brought_once_a_session_unless_the_agent_lost_it(app: App, talk: Talk, another: Another):
     id = pinned(app, "Deploys go through staging")
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.app import session_ledger
+from recollect.app import notices, session_ledger
 from recollect.app.core import App
 from recollect.app.memory_search import rules_in_force
 from recollect.base.errors import BadInput, StoreBusy
@@ -24,6 +24,7 @@ from recollect.store import SqliteStore
 from recollect.wire import pointer
 from tests.hooks.talk import Talk, events
 from tests.ops.ask import holding, set_to
+from tests.ops.conftest import Opens
 
 TOOL: dict[str, Any] = {
     "tool_name": "Bash", "tool_input": {"command": "make the secret thing"}, "tool_use_id": "toolu_1",
@@ -150,11 +151,10 @@ def test_of_every_recorded_event_only_those_that_inject_print_anything(app: App,
 
 def test_a_rule_said_in_a_prompt_is_there_in_the_next_session(app: App, talk: Talk):
     talk.transcript = "/home/ada/session.jsonl"
-    talk.say("we use tabs here", left_s=0.01)
     talk.say("<task-notification>\nwe always use tabs here\n</task-notification>\nwe always use tabs here")
-    assert rules.listing(app).cards == (), "left to the transcript without time, and no person's words"
-    said = talk.say("<ide_selection>\nwe always use tabs here\n</ide_selection>\nno, we use pnpm here, not npm")
-    assert said.notice == 'Recollect: noted "Use pnpm, not npm" \u00b7 undo: recollect undo'
+    assert rules.listing(app).cards == (), "no person's words"
+    talk.say("<ide_selection>\nwe always use tabs here\n</ide_selection>\nno, we use pnpm here, not npm", left_s=0.01)
+    assert talk.tell("Stop").notice == 'Recollect: noted "Use pnpm, not npm" \u00b7 undo: recollect undo'
     assert [card.memory.body for card in rules.listing(app).cards] == ["Use pnpm, not npm."]
     assert "Use pnpm, not npm." in Talk(app, session="s-2").start().context
 
@@ -187,22 +187,24 @@ def test_an_agent_that_calls_in_two_ways_is_told_once_and_heard_once(app: App, t
     started = [talk.tell("SessionStart", source="startup", environ=way) for way in WAYS]
     said = [talk.tell("UserPromptSubmit", prompt="no, we use pnpm here, not npm", environ=way) for way in WAYS]
     asked = "are commit subjects written in an imperative mood?"
+    ended = [talk.tell("Stop", environ=way) for way in WAYS]
     later = [talk.tell("UserPromptSubmit", prompt=asked, prompt_id="p9", environ=way) for way in WAYS]
     assert ["imperative mood" in one.context for one in started] == [True, False]
-    assert [bool(one.raw) for one in said] == [True, False]
-    assert [bool(one.raw) for one in later] == [False, False], "the rule was told at the start"
-    assert sorted(events(app)) == ["prompt", "prompt", "session-started"]
+    assert [bool(one.raw) for one in ended] == [True, False]
+    assert [bool(one.raw) for one in (*said, *later)] == [False] * 4, "the rule was told at the start"
+    assert sorted(events(app)) == ["prompt", "prompt", "session-started", "turn-ended"]
     (kept,) = [rule for _, rule in rules_in_force(app).values() if "npm" in rule.title + rule.body]
     assert kept.seen == 1
 
 
 PROMPTS = {"claude-code": "UserPromptSubmit", "codex": "UserPromptSubmit", "gemini": "BeforeAgent"}
+TURN_ENDS = {"claude-code": "Stop", "codex": "Stop", "gemini": "AfterAgent"}
 RULE = "no, we use pnpm here, not npm"
 
 
 def say(talk: Talk, prompt: str) -> tuple[str, str]:
-    said = talk.tell(PROMPTS[talk.host], prompt=prompt)
-    return said.context, said.notice
+    """What the agent is told with it, and the person at the end of the turn."""
+    return talk.tell(PROMPTS[talk.host], prompt=prompt).context, talk.tell(TURN_ENDS[talk.host]).notice
 
 
 @pytest.mark.parametrize(
@@ -233,6 +235,16 @@ def test_a_prompt_seen_through_two_hosts_is_one_prompt(app: App, host: str, othe
     assert "since March" in seen, "both are answered"
 
 
+def test_a_prompt_that_two_hosts_report_at_once_is_one_prompt(app: App, open_app: Opens):
+    memories.pin(app, "We use pnpm here and not npm, since March.")
+    talks = [Talk(open_app(actor="agent"), session=host, host=host) for host in PROMPTS]
+    with ThreadPoolExecutor(len(talks)) as pool:
+        told = list(pool.map(lambda talk: talk.tell(PROMPTS[talk.host], prompt=RULE).context, talks))
+    assert ["since March" in one for one in told] == [True] * len(talks), "all are answered"
+    assert [rule.seen for _, rule in rules_in_force(app).values()] == [1]
+    assert len([line for line in notices.waiting(app) if "noted" in line]) == 1
+
+
 def test_a_virtual_file_is_answered_below_the_agents_own_folder_and_goes_with_the_session(app: App, tmp_path: Path):
     memories.pin(app, "The staging database listens on port 5544, not on 5432.")
     own = tmp_path / ".gemini" / "tmp" / "shop"
@@ -260,10 +272,3 @@ def test_a_pointer_that_a_hook_left_is_the_event_that_was_taken(app: App, host: 
     before = app.reader(Scope.PROJECT).events()
     talk.hooks.receive(pointer.make({"host": host, "event": event}, body) | {"at_ns": app.clock.now().micros * 1_000})
     assert app.reader(Scope.PROJECT).events() == before
-
-
-def test_where_there_is_no_transcript_a_late_correction_is_kept_after_the_answer(app: App):
-    talk = Talk(app, host="opencode")
-    said = talk.tell("UserPromptSubmit", prompt=RULE, left_s=0.01)
-    assert said.notice == ""
-    assert [card.memory.body for card in rules.listing(app).cards] == ["Use pnpm, not npm."]

@@ -48,7 +48,8 @@ def test_what_was_kept_is_named_three_at_most(said: str, line: str):
 def test_undo_takes_back_what_the_line_told_of(app: App, talk: Talk, tmp_path: Path):
     transcript = Transcript(app, tmp_path, "s-1")
     talk.transcript = str(transcript.path)
-    assert talk.say("no, we use pnpm here, not npm").notice == NOTED
+    assert talk.say("no, we use pnpm here, not npm").notice == ""
+    assert talk.tell("Stop").notice == NOTED
     transcript.line("user", "no, we use pnpm here, not npm")
     transcript.line("user", "why does the checkout forget the address when the page is loaded again?")
     transcript.line("assistant", [{"type": "text", "text": "The address is kept in the session, not in the cart."}])
@@ -61,14 +62,16 @@ def test_undo_takes_back_what_the_line_told_of(app: App, talk: Talk, tmp_path: P
 
 
 def test_what_is_only_said_again_is_not_told_again(talk: Talk):
-    talk.say("no, we use pnpm here, not npm")
-    assert "noted" not in talk.say("no, we use pnpm here, not npm").notice
+    for line in (NOTED, ""):
+        talk.say("no, we use pnpm here, not npm")
+        assert talk.tell("Stop").notice == line
 
 
 def test_a_line_that_was_not_printed_is_shown_with_the_next_answer_and_once(talk: Talk):
-    assert NOTED in talk.say("no, we use pnpm here, not npm", confirm=False).notice
+    talk.say("no, we use pnpm here, not npm")
+    assert talk.tell("Stop", confirm=False).notice == NOTED
     assert NOTED in talk.say("thanks").notice
-    assert NOTED not in talk.say("thanks").notice
+    assert (talk.say("thanks").notice, talk.tell("Stop").raw) == ("", b"")
 
 
 def test_where_no_person_can_see_a_line_it_waits_for_a_place_where_one_can(app: App):

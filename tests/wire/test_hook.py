@@ -87,6 +87,7 @@ def test_the_header_says_who_asks_and_from_where(world: World, tmp_path: Path):
 
     header, _ = server.requests[0]
     assert os.fsencode(header.pop("cwd")) == odd
+    assert [header.pop("pointer")] == os.listdir(world.place.spool + spool.FOLDER)
     assert header == {
         "protocol": "1", "version": __version__, "op": "hook", "home": world.home, "host": "some-agent",
         "event": PROMPT, "deadline_ms": str(CALM_MS), "transcript_bytes": "-1",
@@ -107,7 +108,9 @@ def test_an_answer_is_confirmed_once_it_is_printed_and_at_once_where_there_is_no
     assert server.shown == [True, True]
 
 
-def test_the_pointer_is_there_while_the_event_is_delivered_and_gone_when_it_was_taken(world: World, tmp_path: Path):
+def test_the_pointer_is_there_before_the_event_is_delivered_and_only_the_daemon_removes_it(
+    world: World, tmp_path: Path
+):
     transcript = tmp_path / "t.jsonl"
     transcript.write_text("12345")
     body = json.dumps({"session_id": "s1", "transcript_path": str(transcript)}).encode()
@@ -116,14 +119,13 @@ def test_the_pointer_is_there_while_the_event_is_delivered_and_gone_when_it_was_
     def look(header: dict[str, str], _body: bytes) -> bytes:
         transcript.write_text("1234567")  # the agent writes on
         seen.append(os.listdir(world.place.spool + spool.FOLDER))
-        assert header["transcript_bytes"] == "5"
+        assert (header["transcript_bytes"], [header["pointer"]]) == ("5", seen[-1])
         return ok()
 
     with EchoServer(world.place, look):
         world.hook(*CALM, body=body)
 
-    assert [len(one) for one in seen] == [1]
-    assert os.listdir(world.place.spool + spool.FOLDER) == []
+    assert seen == [os.listdir(world.place.spool + spool.FOLDER)]
 
 
 def test_a_hook_that_is_killed_at_any_moment_leaves_its_pointer(world: World):
@@ -199,12 +201,12 @@ def test_what_is_no_good_reply_is_not_printed_and_the_event_is_kept(world: World
     assert [said["session"] for said in spooled(world.place)] == ["s1"]
 
 
-def test_an_answer_to_what_could_not_be_written_down_is_printed_and_the_event_is_kept(world: World):
-    with EchoServer(world.place, lambda *_: frame.encode_reply(frame.UNKEPT, b"remembered")) as server:
+@pytest.mark.parametrize("kind", [frame.OK, frame.UNKEPT])
+def test_an_answer_is_printed_whether_its_event_could_be_written_or_not(world: World, kind: str):
+    with EchoServer(world.place, lambda *_: frame.encode_reply(kind, b"remembered")) as server:
         ran = world.hook(*CALM, body=BODY)
         server.settle()
     assert (lawful(ran), ran.out, server.shown) == (True, b"remembered", [True])
-    assert [said["session"] for said in spooled(world.place)] == ["s1"]
 
 
 def test_a_stopped_daemon_is_given_up_in_time(world: World):

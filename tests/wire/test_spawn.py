@@ -124,7 +124,6 @@ def test_the_first_hook_starts_a_daemon_and_is_answered_and_the_next_finds_it(st
     assert (ran.code, ran.err) == (0, b"")
     assert parse(ran.out)["pid"] == parse(second.out)["pid"] == pids(startable.home, "alive")[0]
     assert len(pids(startable.home, "started")) == 1
-    assert list(spool.drain(startable.place)) == [], "the pointer that was left meanwhile is taken back"
 
 
 def test_a_hook_that_ends_while_a_daemon_starts_has_left_its_pointer(startable: World):
@@ -238,7 +237,7 @@ def test_while_a_daemon_holds_its_lock_no_second_is_started(startable: World):
     assert (ran.code, ran.out, ran.err) == (0, b"", b"")
     assert ran.took_s < PATIENT_MS / 2_000
     assert len(pids(startable.home, "started")) == 1
-    assert len(list(spool.drain(startable.place))) == 1
+    assert [said["event"] for _, said in spool.drain(startable.place)][1:] == ["UserPromptSubmit"]
 
 
 def test_a_daemon_that_cannot_start_is_not_started_by_every_hook(startable: World):

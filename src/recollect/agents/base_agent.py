@@ -131,12 +131,15 @@ class Agent:
     # What we answer
 
     def render(self, event: str, reply: Reply) -> bytes:
-        specific, notice = self.redirect(event, reply), storable(reply.notice) if event in self.INJECTS else ""
+        specific, notice = self.redirect(event, reply), storable(reply.notice) if self.shows_notice(event) else ""
         if event in self.INJECTS and reply.context:
             specific["additionalContext"] = self.limit(storable(reply.context))
         if specific:
             specific = {"hookEventName": event, **specific}
         return encode({"systemMessage": notice, "hookSpecificOutput": specific})
+
+    def shows_notice(self, event: str) -> bool:
+        return event in self.INJECTS or self.EVENTS.get(event) is EventName.TURN_ENDED
 
     def redirect(self, event: str, reply: Reply) -> dict[str, object]:
         """What makes a tool read another file than the one it was asked to."""

@@ -295,8 +295,9 @@ class Pi(Agent, host="pi"):
             yield self.tool(payload, output=text(payload, "tool_output"), failed=self.ENDED.get(name))
 
     def render(self, event: str, reply: Reply) -> bytes:
-        answer = {"context": reply.context, "notice": reply.notice, "read_instead": reply.read_instead}
-        return encode({key: storable(said) for key, said in answer.items()}) if event in self.INJECTS else b""
+        said = {"context": reply.context, "read_instead": reply.read_instead} if event in self.INJECTS else {}
+        told = {"notice": reply.notice} if self.shows_notice(event) else {}
+        return encode({key: storable(text) for key, text in (said | told).items()})
 
     def origin(self, event: Event) -> Path | None:
         return Path(event.transcript) if event.transcript else None

@@ -1,6 +1,6 @@
 """Lines for a person: what was kept, what an agent was told, what the last session left. A line stands in the answer to
-the event it belongs to; where no event shows one, it waits for the next prompt or the next session's start. Where the
-user switched them on there are toasts, too: notices on the desktop, by notify-send, osascript or PowerShell."""
+the event it belongs to; else it waits for the end of a turn, a prompt or a session's start. Where the user switched them
+on there are toasts, too: notices on the desktop, by notify-send, osascript or PowerShell."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def are_shown(app: App, host: str) -> bool:
 
 
 def add(app: App, line: str) -> None:
-    """A line for the next prompt or the next session's start."""
+    """A line for the next event that shows one."""
     if not line or not app.settings.switch(SETTING):
         return
     store = app.writer(app.scope)  # not the reader: this transaction may have added another

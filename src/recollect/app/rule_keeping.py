@@ -46,10 +46,6 @@ def load_english() -> None:
     learned_judge("en")
 
 
-def is_english_loaded() -> bool:
-    return learned_judge.cache_info().currsize > 0
-
-
 def read_prompt(app: App, text: str) -> Draft:
     """Redacted before anything else looks at it, then without what we ourselves put in front of the agent."""
     if len(text) > MAX_CHARS:

@@ -50,7 +50,8 @@ def demo(
 
 
 def _story(shop: Stage) -> Iterator[Step]:
-    heard = shop.hook("UserPromptSubmit", "monday", prompt=_CORRECTION)
+    shop.hook("UserPromptSubmit", "monday", prompt=_CORRECTION)
+    heard = shop.hook("Stop", "monday")
     yield Step("You correct your agent, once.", f"> {_CORRECTION}", Summary(heard["systemMessage"], {}))
     shop.play("monday", _FAILED_SESSION)
     lesson = operate("inbox list", shop.own).cards[0].memory

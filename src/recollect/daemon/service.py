@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ from recollect.base.settings import load
 from recollect.daemon.apps import Apps, Model
 from recollect.daemon.socket_server import Answer, Request, Server, read_number
 from recollect.daemon.spool import FOLDER, SpoolDrain, count_files, count_lost
+from recollect.hooks.answer import Answer as HookAnswer
 from recollect.hooks.answer import Hooks
 from recollect.jobs.runner import JOBS, Job, Runner
 from recollect.ops.hook_reply import sweep_old_answers
@@ -157,6 +159,9 @@ class Service:
             until_s = time.monotonic() + seconds - HOOK_NEEDS_S
             return until_s if seconds > HOOK_NEEDS_S and request.wait(seconds) else 0.0
 
+        # Where a pointer stands for the event until it is written, the answer need not wait for that.
+        pointer = os.path.basename(header.get("pointer", ""))
+        reply = partial(request.reply, frame.OK) if pointer else lambda _stdout: None
         try:
             answer = self._hooks.answer(
                 header.get("host", ""),
@@ -167,15 +172,18 @@ class Service:
                 request.until_s - HOOK_NEEDS_S,
                 wait,
                 read_number(header, "transcript_bytes"),
+                reply,
             )
         except BadInput:
-            return Answer(frame.OK, after=lambda _confirmed: None)  # not an event that we can read: nothing to keep
+            answer = HookAnswer()  # not an event that we can read: nothing to keep
         except (StoreBusy, StoreFull) as problem:
             self._log.line("hook-busy", hook=event, problem=type(problem).__name__)
             return Answer(frame.BUSY)
         except RecollectError as problem:
             self._log.line("hook-failed", hook=event, problem=problem.message)
             return Answer(frame.ERROR)
+        if pointer and answer.is_kept:
+            self._spool.remove(pointer)
         return Answer(frame.OK if answer.is_kept else frame.UNKEPT, answer.stdout, answer.after)
 
     def _run_operation(self, request: Request) -> Answer:

@@ -49,6 +49,7 @@ class Request:
     body: bytes
     until_s: float  # on the monotonic clock: when nobody waits for the answer any more
     wait: Callable[[float], bool]  # asks the client for more seconds; False: they are not granted
+    reply: Callable[[str, bytes], None]  # answers at once; whatever comes later is not sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +233,7 @@ class Server:
 
     def _answer(self, sock: socket.socket, header: Mapping[str, str], body: bytes) -> None:
         until_s = time.monotonic() + min(read_number(header, "deadline_ms") or 1_000, MAX_DEADLINE_MS) / 1_000
-        waits_long = False
+        waits_long = is_answered = is_slow = is_sent = False
 
         def grant_wait(seconds: float) -> bool:
             """The thread then counts as neither free nor active."""
@@ -249,6 +250,14 @@ class Server:
                 _send(sock, frame.encode_reply(frame.WAIT, b"%d" % (seconds * 1_000)))
             return True
 
+        def reply(kind: str, said: bytes) -> None:
+            nonlocal is_answered, is_slow, is_sent
+            if not is_answered:
+                is_answered, is_slow = True, time.monotonic() > until_s
+                with suppress(OSError):
+                    _send(sock, frame.encode_reply(kind, said))
+                    is_sent = True
+
         with self._lock:
             self.counters["requests"] += 1
             self.active += 1
@@ -258,16 +267,13 @@ class Server:
                 self._count_late()
                 return
             try:
-                answer = self._handler(Request(header, body, until_s, grant_wait))
+                answer = self._handler(Request(header, body, until_s, grant_wait, reply))
             except Exception as problem:  # noqa: BLE001 as above, and the client is told
                 self._fail(problem)
                 answer = Answer(frame.ERROR)
-            is_slow, is_sent = time.monotonic() > until_s, False
             if answer.kind == frame.BUSY:
                 self._count("busy")
-            with suppress(OSError):
-                _send(sock, frame.encode_reply(answer.kind, answer.body))
-                is_sent = True
+            reply(answer.kind, answer.body)
         finally:
             with self._lock:
                 self._long_waits -= waits_long

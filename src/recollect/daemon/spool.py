@@ -51,6 +51,11 @@ class SpoolDrain:
                 return False
         return True
 
+    def remove(self, name: str) -> None:
+        """The pointer of an event that is written."""
+        with suppress(OSError):
+            os.unlink(f"{self._place.spool}{FOLDER}/{name}")
+
     def _receive(self, path: str, pointer: Pointer) -> bool:
         """False: the store is busy; the rest waits for the next look."""
         if path in self._refused:
@@ -69,8 +74,7 @@ class SpoolDrain:
             self._log.line("spool-refused", hook=pointer.get("event", ""), problem=type(problem).__name__)
             self._refused.add(path)
             return True
-        with suppress(OSError):
-            os.unlink(path)
+        self.remove(os.path.basename(path))
         return True
 
 

@@ -29,6 +29,7 @@ EVENTS = {
     EventName.PROMPT: "prompt_recall:answer_prompt",
     EventName.TOOL_CALLED: "tool_use:answer_call",
     EventName.SUBAGENT_STARTED: "prompt_recall:brief_subagent",
+    EventName.TURN_ENDED: "hook_reply:end_turn",
     EventName.SESSION_ENDED: "hook_reply:end_session",
 }
 """The operations in `ops` behind events that are not only kept for later, each loaded when first needed: a first prompt
@@ -78,9 +79,11 @@ class Hooks:
     def answer(
         self, host: str, event_name: str, body: bytes, environ: Mapping[str, str], cwd: str, until_s: float,
         hold: Callable[[float], float] = lambda _seconds: 0.0, transcript_bytes: int = 0,
+        send: Callable[[bytes], None] = lambda _stdout: None,
     ) -> Answer:  # fmt: skip
         """`until_s`, by the monotonic clock: when the answer has to be there. `hold` asks for this many seconds more
-        and returns until when they are granted, 0 where they are not. `transcript_bytes`: before the event."""
+        and returns until when they are granted, 0 where they are not. `transcript_bytes`: before the event. `send` is
+        given the answer before what can wait is written; nobody else gets the App in between."""
         began_s = time.monotonic()
         if environ.get("BLOCK_HOOK_AGENTS", "0") not in ("", "0"):
             return Answer()
@@ -95,12 +98,17 @@ class Hooks:
             folder = event.reads_below or self._folder or find_place(str(app.home.root), environment()).recalls
             request = HookRequest(app, event, until_s, self._tasks, Path(folder), transcript_bytes)
             reply: HookReply = getattr(import_module(f"recollect.ops.{module}"), operation)(request)
-        if reply.slower is not None and (held_s := hold(reply.slower[0])):
+            held_s = hold(reply.slower[0]) if reply.slower else 0.0
+            stdout, took_ms = agents.agent(host).render(event_name, reply.reply), (time.monotonic() - began_s) * 1_000
+            if reply.write is not None:
+                if not held_s:
+                    send(stdout)
+                reply.write(request)
+        if reply.slower is not None and held_s:
             # The App is free again: no other hook waits for this one.
             with suppress(RecollectError), self._own(*place) as app:
                 reply = reply.slower[1](replace(request, app=app, until_s=held_s))
-        stdout = agents.agent(host).render(event_name, reply.reply)
-        took_ms = (time.monotonic() - began_s) * 1_000
+            stdout, took_ms = agents.agent(host).render(event_name, reply.reply), (time.monotonic() - began_s) * 1_000
 
         def finish(confirmed: bool) -> None:
             if reply.injection is not None:

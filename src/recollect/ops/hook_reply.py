@@ -125,9 +125,10 @@ class HookReply:
     injection: Injection | None = None  # None: nothing is recorded or logged
     outcome: PromptSearch = NOT_SEARCHED
     listed: Found | None = None  # what was loaded without a search
+    write: Callable[[HookRequest], None] | None = None  # what the reply need not wait for; nothing comes in between
     record_shown: Callable[[App], None] | None = None  # what counts as shown, once the reply was printed
     waiting: Sequence[str] = ()  # notices that waited for this reply, which shows them
-    after: Callable[[HookRequest, bool], None] | None = None  # what nobody waits for; told whether it was printed
+    after: Callable[[HookRequest, bool], None] | None = None  # the last of all; told whether it was printed
     # A better reply that takes this many seconds, for a hook that can wait, made with an App that no other waits for.
     slower: tuple[float, Callable[[HookRequest], HookReply]] | None = None
 
@@ -148,6 +149,8 @@ class HookReply:
         }  # fmt: skip
 
         def write() -> None:
+            if delivered and self.record_shown is not None:
+                self.record_shown(app)
             left_out = {drop.id for drop in injection.left_out}
             for number, found in enumerate(self.recalls):
                 kept = tuple(one for one in found.found if one.hit.memory.id not in left_out)
@@ -158,8 +161,6 @@ class HookReply:
             count_answer(app, event.name, shown if delivered else 0, chars, took_ms)
 
         shown, chars = len(injection.shown), len(injection.text) if delivered else 0
-        if delivered and self.record_shown is not None:
-            self.record_shown(app)
         request.write(write)
         found = self.outcome.found
         drops = (*(found.drops if found else ()), *injection.left_out)
@@ -179,7 +180,7 @@ class HookReply:
 
 def inject(
     request: HookRequest, injection: Injection, key: LedgerKey, outcome: PromptSearch = NOT_SEARCHED,
-    listed: Found | None = None, *, notice: Sequence[str | None] | None = None, way: Way = Way.TOLD, call: str = "",
+    listed: Found | None = None, *, notice: Sequence[str] | None = None, way: Way = Way.TOLD, call: str = "",
 ) -> HookReply:  # fmt: skip
     """Puts a text before the agent. `notice`: lines for the person, after those that waited; None: it shows none."""
     waiting, told = list[str](), ""
@@ -210,6 +211,13 @@ def receive_event(request: HookRequest) -> HookReply:
     """Kept for later; nothing is said. It must be written, or the hook is told that it was not."""
     request.receive()
     return HookReply()
+
+
+def end_turn(request: HookRequest) -> HookReply:
+    """Kept for later. The person is shown the notices that wait: of rules in the turn's prompt, for one."""
+    request.receive()
+    reply = inject(request, Injection(), LedgerKey(request.event.session_id), notice=())
+    return reply if reply.waiting else HookReply()
 
 
 # Answers of virtual files (tool_use.py) stand in a private folder per session until it ends or a day has passed: agents

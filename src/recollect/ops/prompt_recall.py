@@ -1,10 +1,9 @@
 """A prompt, or the task of a subagent: what memory has on it is put in front of the agent, unasked, in time. With too
 little left, words answer alone; when the time is over, nothing is shown, never a half-made ranking. The reply comes
-first; the ledger, the record for `why` and the log come after it."""
+first; whatever is written comes after it."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence, Set
 from dataclasses import replace
 
@@ -28,8 +27,6 @@ from recollect.wire.pointer import checksum
 
 SUBAGENT_HITS = 3
 REPEATED_WITHIN_S = 10.0
-_CAPTURE_NEEDS_S = 0.05
-_FIRST_CAPTURE_NEEDS_S = 1.0  # the tables of a language are compiled when it is first needed
 _TIME_OVER = "the time was over"
 
 
@@ -39,20 +36,20 @@ def answer_prompt(request: HookRequest) -> HookReply:
     if event.machine_made:
         app.log.line("prompt", session=event.session_id, ignored="no person wrote it")
         return HookReply()
-    question = _start_question(request, event.asked)  # its vector is computed while we write
+    question = _start_question(request, event.asked)  # its vector is computed beside
     key = session_ledger.ledger_key(app, event)
-    heart, is_repeated = _record_prompt(request)
+    heart = session_ledger.current_heartbeat(app)
     searched = _search_in_time(request, question, key, app.settings.count("MEMORY_PROMPT_HITS"))
-    captured = _capture(request, is_repeated=is_repeated)
     waits_for_model = app.settings.switch("MEMORY_LLM") and app.settings.text("MEMORY_RECALL_SCHEME") != "off"
     if searched is NOTHING_TO_SEARCH or not waits_for_model:
-        return _reply(request, key, heart, searched, captured)
+        return replace(_reply(request, key, heart, searched), write=_record_prompt)
 
     def reply_slower(later: HookRequest) -> HookReply:
-        return _reply(later, key, heart, _choose_by_model(later, key, searched), captured)
+        return _reply(later, key, heart, _choose_by_model(later, key, searched))
 
-    ready = _reply(request, key, heart, searched.with_remark("no language model was asked"), captured)
-    return replace(ready, slower=(app.settings.count("MEMORY_RECALL_SECONDS"), reply_slower))
+    ready = _reply(request, key, heart, searched.with_remark("no language model was asked"))
+    slower = (app.settings.count("MEMORY_RECALL_SECONDS"), reply_slower)
+    return replace(ready, write=_record_prompt, slower=slower)
 
 
 def brief_subagent(request: HookRequest) -> HookReply:
@@ -124,13 +121,17 @@ def _choose_by_model(request: HookRequest, key: LedgerKey, searched: PromptSearc
     return PromptSearch(found) if found else searched.with_remark("the language model gave no answer")
 
 
-def _record_prompt(request: HookRequest) -> tuple[Heartbeat, bool]:
-    """Before anything is answered, the disk says that someone spoke. Returns the heartbeat as it was just before, and
-    whether another host reported the same words a moment ago (an agent can run another agent's hooks): they are
-    answered here too, but counted once. Known by a checksum, the host and the time; the words are kept nowhere."""
+def _record_prompt(request: HookRequest) -> None:
+    """After the reply: that someone spoke, and the rules they stated, in one transaction. Another host may have told of
+    the same words a moment ago (an agent can run another agent's hooks): they are answered here too, but counted once.
+    Known by a checksum, the host and the time; the words are kept nowhere."""
+    from recollect.app import rule_keeping  # no answer waits for these two
+    from recollect.jobs import transcripts
+
     app, event = request.app, request.event
     mark, within = checksum(" ".join(event.asked.split())), REPEATED_WITHIN_S * 1_000_000
-    before: list[tuple[Heartbeat, bool]] = []
+    # A subagent's prompt is the agent's words, and a plan states no rules.
+    draft = rule_keeping.read_prompt(app, event.text) if event.text and not event.agent_id else None
 
     def write() -> None:
         store = app.writer(app.scope)
@@ -138,37 +139,14 @@ def _record_prompt(request: HookRequest) -> tuple[Heartbeat, bool]:
         recent = [one for one in RECENT_PROMPTS.read(store) if abs(event.at.micros - one.at) <= within]
         RECENT_PROMPTS.write(store, [*recent, SeenPrompt(mark, event.host, event.at.micros)])
         is_repeated = bool(mark) and any(one.mark == mark and one.host != event.host for one in recent)
-        beat = session_ledger.current_heartbeat if is_repeated else session_ledger.record_interaction
-        before.append((beat(app), is_repeated))
+        if not is_repeated:
+            session_ledger.record_interaction(app)
         request.receive()
+        # Claimed in any case: its transcript then leaves it alone. It may have been quicker.
+        if draft and transcripts.claim_prompt(app, event.session_id, event.text) and not is_repeated:
+            notices.add(app, rule_keeping.capture_prompt(app, draft, session=event.session_id))
 
-    return before[0] if request.write(write) else (session_ledger.current_heartbeat(app), False)
-
-
-def _capture(request: HookRequest, *, is_repeated: bool = False, is_late: bool = False) -> str | None:
-    """Captures its rules and returns the notice; None where there was no time: its transcript, or a later call, does. A
-    repeated one is only claimed: its transcript leaves it alone."""
-    app, event = request.app, request.event
-    if event.agent_id or not event.text:
-        return ""  # a subagent's prompt is the agent's words; a plan states no rules
-    capturing = sys.modules.get("recollect.app.rule_keeping")  # not loaded for a first prompt
-    is_ready = capturing is not None and capturing.is_english_loaded()
-    needed_s = _CAPTURE_NEEDS_S if is_ready else _FIRST_CAPTURE_NEEDS_S
-    if not is_repeated and not is_late and request.left_s < needed_s:
-        request.log_late("capture")
-        return None
-    from recollect.app import rule_keeping
-    from recollect.jobs import transcripts
-
-    draft = None if is_repeated else rule_keeping.read_prompt(app, event.text)
-    told = []
-
-    def write() -> None:
-        is_first = transcripts.claim_prompt(app, event.session_id, event.text)  # else its transcript was quicker
-        if draft is not None and is_first:
-            told.append(rule_keeping.capture_prompt(app, draft, session=event.session_id))
-
-    return told[0] if request.write(write) and told else ""
+    request.write(write)
 
 
 def word_hits(app: App, hits: Sequence[Hit], heart: Heartbeat, host: str) -> Injection:
@@ -178,25 +156,17 @@ def word_hits(app: App, hits: Sequence[Hit], heart: Heartbeat, host: str) -> Inj
     )  # fmt: skip
 
 
-def _reply(
-    request: HookRequest, key: LedgerKey, heart: Heartbeat, searched: PromptSearch, captured: str | None
-) -> HookReply:
-    """`captured`: the notice of it; None where there was no time."""
+def _reply(request: HookRequest, key: LedgerKey, heart: Heartbeat, searched: PromptSearch) -> HookReply:
     app, event = request.app, request.event
     injection = word_hits(app, searched.hits, heart, event.host)
     # That nothing was found is not news; that the search failed is.
     trouble = f"Recollect could not search: {plain(searched.why_not, 120)}" if searched.failed else ""
-    is_seen = notices.are_shown(app, event.host)
 
     def after(later: HookRequest, delivered: bool) -> None:
         session_ledger.write_heartbeat_view(later.app)
         for hit in searched.hits if delivered else ():
             if hit.mark in injection.shown:
                 notices.toast(later.app, f"Recalled: {hit.memory.title}")
-        is_missed = captured is None and not event.transcript  # else it is read there
-        untold = _capture(later, is_late=True) if is_missed else "" if delivered and is_seen else captured
-        if untold:
-            later.write(lambda: notices.add(later.app, untold))
 
-    reply = hook_reply.inject(request, injection, key, searched, notice=(captured, injection.notice or trouble))
+    reply = hook_reply.inject(request, injection, key, searched, notice=(injection.notice or trouble,))
     return replace(reply, after=after)

@@ -8,7 +8,8 @@
 
 A request says protocol, version, home, host, event, deadline_ms, cwd, op (`hook`, `ask`, …) and `env-NAME` for
 each variable that is passed on. A reply says `kind`. Text is UTF-8 with surrogateescape, so any file name survives.
-A hook that has printed a reply sends SHOWN; only then does the reply count as shown. A hook that says
+A hook that names the `pointer` it left may be answered before its event is written; the pointer is then removed by the
+daemon. A hook that has printed a reply sends SHOWN; only then does the reply count as shown. A hook that says
 `patience_ms` may be told to WAIT once; then another reply follows.
 """
 
@@ -30,8 +31,8 @@ MAX_HEAD_BYTES = 256 * 1024
 SHOWN = b"\x06"
 
 # Kinds of reply.
-OK = "ok"  # accepted for good: print the body, which may be empty
-UNKEPT = "unkept"  # answered, but the event could not be stored: print the body, and the pointer stays
+OK = "ok"  # accepted: print the body, which may be empty; written, too, where no pointer was named
+UNKEPT = "unkept"  # answered, but the event could not be written: print the body, and the pointer stays
 BUSY = "busy"  # not accepted: too much to do
 RETIRING = "retiring"  # not accepted: this daemon is about to end, and the next one will accept it
 ERROR = "error"  # not accepted; the body says why

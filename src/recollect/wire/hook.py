@@ -1,8 +1,8 @@
 """The hook process: passes one event to the daemon and prints what comes back.
 
 Whatever happens, it exits 0, prints a whole reply or nothing, writes nothing to stderr and is gone by its deadline: a
-memory that fails must not cost the user a prompt. Its first act is to leave a pointer to the event (pointer.py), its
-last is to remove it once the daemon has acknowledged the event: nothing is lost where none answers, or this is killed.
+memory that fails must not cost the user a prompt. Its first act is to leave a pointer to the event (pointer.py), which
+the daemon removes once it has written the event: nothing is lost where none answers, or either of them is killed.
 The soft deadline ends the waiting and leaves PRINT_S to print and to end; the hard one is an alarm that ends the
 process in the middle of anything. `--patience-ms` extends both when the daemon says that waiting is worth it.
 """
@@ -68,7 +68,7 @@ def _run(argv: list[str], home: str, package: str, version: str) -> None:
     for name, value in environ.items():
         if (name.startswith(_PASSED_PREFIXES) or name in _PASSED) and len(value) <= MAX_VALUE_CHARS:
             header["env-" + name] = value
-            if len(header) == frame.MAX_HEADERS - 1:
+            if len(header) == frame.MAX_HEADERS - 2:
                 break
     delivery = _Delivery(find_place(home, environ), header, hard, patience_ms / 1000)
     can_print = True
@@ -80,8 +80,8 @@ def _run(argv: list[str], home: str, package: str, version: str) -> None:
             can_print = can_print and fd != 1
     is_whole = delivery.read_body()
     delivery.leave_pointer()
-    if is_whole and delivery.send(package, can_print) and delivery.pointer:
-        system.unlink(delivery.pointer)
+    if is_whole:
+        delivery.send(package, can_print)
 
 
 class _Delivery:
@@ -142,12 +142,12 @@ class _Delivery:
         try:
             made = pointer.make(self._header, b"".join(self._body))
             self._header["transcript_bytes"] = str(made["transcript_bytes"])
-            self.pointer = pointer.leave(follow(self._place), made)  # the daemon drains only its own spool
+            self.pointer = pointer.leave(follow(self._place), made)  # the daemon knows only its own spool
+            self._header["pointer"] = self.pointer.rpartition("/")[2]
         except OSError:  # nowhere to write: the event can still be delivered
             self.pointer = ""
 
-    def send(self, package: str, can_print: bool) -> bool:
-        """Whether the daemon accepted the event for good."""
+    def send(self, package: str, can_print: bool) -> None:
         request = frame.encode_request(self._header, b"".join(self._body))
         was_cut_off = False
         while True:
@@ -158,29 +158,29 @@ class _Delivery:
 
                 line = client.reach(follow(self._place), sys.executable, package, self._soft)
             except OSError:
-                return False
+                return
             if line is None:
-                return False
+                return
             try:
                 kind, reply = self._ask(line, request)
             except (ConnectionError, frame.CutFrame):
                 # The daemon died; the next one may accept it. Twice is no accident.
                 if was_cut_off:
-                    return False
+                    return
                 was_cut_off = True
                 continue
             except (OSError, frame.BadFrame):
-                return False
+                return
             if kind in (frame.OK, frame.UNKEPT):
                 if not reply or (can_print and len(reply) <= MAX_REPLY_BYTES and _print(reply)):
                     try:
                         line.sendall(frame.SHOWN)
                     except OSError:
                         pass
-                return kind == frame.OK
+                return
             line.close()
             if kind != frame.RETIRING or time.monotonic() >= self._soft:
-                return False
+                return
             time.sleep(RETRY_S)
 
     def _ask(self, line: "_socket.socket", request: bytes) -> tuple[str, bytes]:

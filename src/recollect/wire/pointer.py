@@ -1,8 +1,8 @@
 """A pointer to an event: where its words can be read later, never the words themselves.
 
-A hook leaves one first of all and removes it once the daemon has acknowledged the event; else the daemon finds it
-(spool.py). Not synced: what it points to outlives it, and a lost pointer costs only time. Every hook runs this, so it
-needs nothing but built-in modules: `json` alone would cost as much as all the rest.
+A hook leaves one first of all and names it to the daemon, which removes it once the event is written; else it finds it
+later (spool.py). Not synced: what it points to outlives it, and a lost pointer costs only time. Every hook runs this;
+only built-in modules are used: `json` alone would cost as much as all the rest.
 """
 
 import time
