@@ -84,7 +84,15 @@ def start(runs: int, as_json: bool) -> int:
 @click.option(
     "--sample", type=click.IntRange(min=1), metavar="N", help="Only N questions of each suite, always the same."
 )
-@click.option("--held-out", is_flag=True, help="Only every second question: the weights were chosen on the others.")
+@click.option(
+    "--among", default=0, show_default=True, type=_from_none, metavar="N",
+    help="Passages of other suites (--from) that stand around each task.",
+)  # fmt: skip
+@click.option(
+    "--from", "others", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
+    help="A suite whose documents --among takes, and whose questions must show nothing unasked.",
+)  # fmt: skip
+@click.option("--embedder", default="shipped", show_default=True, help="As MEMORY_EMBEDDING_MODEL names one.")
 @click.option(
     "--cache", type=click.Path(path_type=Path, file_okay=False, exists=True), metavar="DIR",
     help="Where vectors are kept between runs (else `cache` in Recollect's home).",
@@ -95,21 +103,26 @@ def start(runs: int, as_json: bool) -> int:
 )  # fmt: skip
 @_as_json
 def recall(
-    files: tuple[Path, ...], sample: int | None, held_out: bool, cache: Path | None, system: str | None, as_json: bool
-) -> int:
+    files: tuple[Path, ...], sample: int | None, among: int, others: tuple[Path, ...], embedder: str,
+    cache: Path | None, system: str | None, as_json: bool,
+) -> int:  # fmt: skip
     """How well recall answers, compared with simple systems; a small suite of its own if no FILE is named."""
     from bench import suites
     from bench.recall import run_recall
     from bench.systems import RecallAgent
 
-    read = [suites.read(file) for file in files or (suites.OWN,)]
-    wanted = [suite.held_out() for suite in read] if held_out else read
+    wanted = [suites.read(file) for file in files or (suites.OWN,)]
     wanted = [suite.sampled(sample) for suite in wanted] if sample else wanted
+    around = [suites.read(file) for file in others]
     agent = RecallAgent(Path.cwd()) if system else None
     try:
         return _run(
-            lambda folder, bar: run_recall(folder, wanted, cache=cache or _cache(), progress=bar, agent=agent), as_json
-        )
+            lambda folder, bar: run_recall(
+                folder, wanted, cache=cache or _cache(), progress=bar, agent=agent, others=around, among=among,
+                embedder=embedder,
+            ),
+            as_json,
+        )  # fmt: skip
     finally:
         if agent is not None:
             agent.close()

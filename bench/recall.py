@@ -1,49 +1,47 @@
 """How well recall answers, on suites of documents and questions, beside simple systems in the same run.
 
-Every task is loaded into a fresh store as an import would do it: one document, one memory, secrets kept out. It is
-asked through the product's own engine with the product's defaults (ten hits, no limit of characters). A document with
-a date becomes a thread of that date, which ages as threads do until its task's questions are asked; a document without
-one becomes a note.
+Every task is loaded into a fresh store (task_store.py), among real distractors if wanted, and asked through the
+product's own engine with the product's defaults (ten hits, no limit of characters), threads as old as they are when the
+task's questions are asked. Other systems rank the plain documents.
 
-The figures are of the ten best (scores.py). `ms_cpu` is the median CPU time of an answer; the embedding of the
-question comes on top, the same for every system that needs it (engine.py measures it).
+The figures are of the ten best (scores.py): of all questions, of those that weights are chosen on and of the half that
+is held back. `ms_cpu` is the median CPU time of an answer; the embedding of the question comes on top, the same for
+every system that needs it (engine.py measures it). `floor` tells what the same questions would show to an agent that
+did not ask: how often anything, which share of it is gold, and how often the questions of other suites show anything.
 """
 
 from __future__ import annotations
 
+import shutil
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from bench import scores
+from bench import scores, suites, task_store
 from bench.embeddings import Embeddings
-from bench.report import Report
+from bench.report import Report, share
 from bench.scores import DEPTH, MEASURES, Difference
 from bench.suites import Document, Question, Suite, Task
 from bench.systems import BASELINES, Baselines, RecallAgent
 from bench.systems import SYSTEM as AGENT
+from bench.task_store import Places
 from recollect.app.core import App
 from recollect.app.embedding import QuestionVector
 from recollect.app.memory_search import search_stores
 from recollect.base.clock import SystemClock
 from recollect.base.paths import Home
 from recollect.base.settings import load
-from recollect.base.text import first_line_title
-from recollect.model.memory import Memory, Note, Thread
-from recollect.model.plan import Create, Plan
-from recollect.model.query import REACHED, Query
-from recollect.store import ChangeHeader, Progress, SqliteStore, Store, Tuning
+from recollect.model.query import REACHED, Hit, Query
+from recollect.model.small_talk import names_nothing
+from recollect.store import Progress, SqliteStore, Store, Tuning
 
 OURS = "recollect"
-COMPARED = ("recall@5", "any@1")
-_A_PLAN = 300
-_A_PAGE = 2_000
+COMPARED = ("recall@5", "any@1", "all@5")
+HALVES = ("all", "tuned", "held")
+_UNRELATED = 200  # questions of other suites that each suite is asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +53,44 @@ class Figures:
     questions: int
     measures: dict[str, float]
     ms_cpu: float
-    differences: dict[str, Difference]
-    """By measure, to the best baseline; of our own system alone."""
+    halves: dict[str, dict[str, float]]
+    differences: dict[str, dict[str, Difference]]
+    """By half and measure, to the baseline that is best there; of our own system alone."""
 
     def to_json(self) -> dict[str, Any]:
         figures: dict[str, Any] = {"suite": self.suite, "system": self.system, "queries": self.questions}
-        figures |= {name: round(value, 4) for name, value in self.measures.items()}
+        figures |= _rounded(self.measures)
         figures["ms_cpu"] = round(self.ms_cpu, 2)
-        if self.differences:
-            figures["differences"] = {name: _rounded(asdict(d)) for name, d in self.differences.items()}
+        figures |= {half: _rounded(measures) for half, measures in self.halves.items()}
+        for half, differences in self.differences.items():
+            figures[f"ahead, {half}"] = {name: _rounded(asdict(one)) for name, one in differences.items()}
         return figures
+
+
+@dataclass(slots=True)
+class Floor:
+    """What would have been shown to an agent that did not ask."""
+
+    suite: str
+    questions: int = 0
+    answered: int = 0
+    shown: int = 0
+    gold: int = 0
+    unrelated: int = 0
+    unrelated_answered: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "suite": self.suite, "queries": self.questions, "shown": share(self.answered, self.questions),
+            "precision": share(self.gold, self.shown), "unrelated": self.unrelated,
+            "unrelated shown": share(self.unrelated_answered, self.unrelated),
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class RecallReport(Report):
     figures: tuple[Figures, ...]
+    floor: tuple[Floor, ...]
     fell_back: int | None = None
     """How often the recall agent gave no answer, and ordinary recall stood; None where it was not asked."""
 
@@ -77,11 +98,13 @@ class RecallReport(Report):
         return next(one for one in self.figures if (one.suite, one.system) == (suite, system))
 
     def to_json(self) -> dict[str, Any]:
-        return {"figures": [one.to_json() for one in self.figures], "fell_back": self.fell_back}
+        floor = [one.to_json() for one in self.floor]
+        return {"figures": [one.to_json() for one in self.figures], "floor": floor, "fell_back": self.fell_back}
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
+    held: bool
     measures: dict[str, float]
     ms_cpu: float
 
@@ -91,143 +114,169 @@ _Answers = dict[str, list[_Answer]]
 
 
 def run_recall(
-    folder: Path, suites: Sequence[Suite], *, cache: Path, progress: Progress, agent: RecallAgent | None = None
-) -> RecallReport:
-    """`cache` is the folder of the vectors that outlive this run."""
+    folder: Path, wanted: Sequence[Suite], *, cache: Path, progress: Progress, agent: RecallAgent | None = None,
+    others: Sequence[Suite] = (), among: int = 0, embedder: str = "shipped",
+) -> RecallReport:  # fmt: skip
+    """`cache`: the folder of the vectors that outlive this run. `among`: so many passages of the `others` stand around
+    each task."""
     # Nobody's settings but the defaults.
-    app = App(home=Home(folder), project=None, settings=load(None, None, {}), clock=SystemClock(), actor="bench")
+    settings = load(None, None, {"MEMORY_EMBEDDING_MODEL": embedder})
+    app = App(home=Home(folder), project=None, settings=settings, clock=SystemClock(), actor="bench")
     embeddings = Embeddings(app.embedder, cache)
-    total = sum(suite.documents + suite.questions for suite in suites)
+    total = sum(suite.documents + suite.questions for suite in wanted)
     done = 0
     figures: list[Figures] = []
+    floors: list[Floor] = []
     try:
-        for suite in suites:
+        for suite in wanted:
+            asked = _Asked(app, embeddings, folder, suites.draw_distractors(suite, others, among), agent)
             answers: _Answers = {system: [] for system in (OURS, *((AGENT,) if agent else ()), *BASELINES)}
-            for task in suite.tasks:
+            unrelated = _unrelated(suite, [*others, *wanted])
+            floors.append(Floor(suite.name))
+            for number, task in enumerate(suite.tasks):
                 begun = done
 
                 def tell(more: int, begun: int = begun) -> None:
                     progress(begun + more, total)
 
-                for system, answer in _asked(app, embeddings, folder / "task.db", task, tell, agent):
+                for system, answer in asked.ask(task, unrelated[number :: len(suite.tasks)], floors[-1], tell):
                     answers[system].append(answer)
                 done += len(task.documents) + len(task.questions)
+            asked.close()
             figures += _figures(suite, answers)
     finally:
         embeddings.close()
         app.close()
-    return RecallReport(tuple(figures), agent.fell_back if agent else None)
+    return RecallReport(tuple(figures), tuple(floors), agent.fell_back if agent else None)
 
 
-def _asked(
-    app: App,
-    embeddings: Embeddings,
-    path: Path,
-    task: Task,
-    progress: Callable[[int], None],
-    agent: RecallAgent | None,
-) -> Iterator[tuple[str, _Answer]]:
-    store = SqliteStore(path, Tuning())
-    try:
-        ids = _load(app, store, task.documents)
-        vectors, owners = _embed(store, embeddings, ids, progress)
-        baselines = Baselines([document.text for document in task.documents], vectors, owners)
-        now = task.now or app.clock.now()
-        asked = embeddings.of([question.text for question in task.questions])
-        store.nearest(embeddings.model, asked[0].tobytes(), 1, ())  # the engine is warm before the first question
-        for number, (question, vector) in enumerate(zip(task.questions, asked, strict=True), start=1):
-            answer = search_stores(
-                [store],
-                Query(text=question.text, statuses=REACHED, limit=DEPTH),
-                now=now,
-                rules=app.age_rules,
-                vector=QuestionVector(embeddings.model, vector.tobytes()),
-            )
-            ranked = [task.documents[ids[hit.memory.id]].id for hit in answer.selected.hits]
-            yield OURS, _Answer(scores.score(ranked, question.gold), answer.ms)
-            if agent is not None:
-                yield AGENT, _chosen(agent, store, task, question, ids, [hit.memory.id for hit in answer.selected.hits])
-            for system, ranking in baselines.rank(question.text, vector).items():
-                ranked = [task.documents[place].id for place in ranking.documents]
-                yield system, _Answer(scores.score(ranked, question.gold), ranking.ms_cpu)
-            progress(len(task.documents) + number)
-        baselines.close()
-    finally:
+def _unrelated(suite: Suite, others: Sequence[Suite]) -> list[str]:
+    """Questions of other suites, evenly drawn; of the shipped one where no other is at hand."""
+    own = {question.text for task in suite.tasks for question in task.questions}
+
+    def questions(suites: Sequence[Suite]) -> list[str]:
+        every = (question.text for suite in suites for task in suite.tasks for question in task.questions)
+        return [text for text in dict.fromkeys(every) if text not in own]
+
+    found = questions(others) or questions([suites.read(suites.OWN)])
+    return found[:: max(1, len(found) // _UNRELATED)]
+
+
+class _Asked:
+    """The tasks of one suite, each among the same distractors."""
+
+    def __init__(
+        self, app: App, embeddings: Embeddings, folder: Path, distractors: Sequence[Document], agent: RecallAgent | None
+    ) -> None:
+        self._app, self._embeddings, self._folder, self._agent = app, embeddings, folder, agent
+        self._distractors = len(distractors)
+        self._baselines = Baselines(*task_store.embed_documents(embeddings, distractors))
+        store = SqliteStore(folder / "around.db", Tuning())
+        task_store.load(app, store, distractors)
+        task_store.embed_store(store, embeddings)
         store.close()
-        for file in path.parent.glob(f"{path.name}*"):
-            file.unlink()
+
+    def close(self) -> None:
+        self._baselines.close()
+        _remove(self._folder, "around.db")
+
+    def ask(
+        self, task: Task, unrelated: Sequence[str], floor: Floor, progress: Callable[[int], None]
+    ) -> Iterator[tuple[str, _Answer]]:
+        for file in self._folder.glob("around.db*"):
+            shutil.copyfile(file, self._folder / file.name.replace("around", "task", 1))
+        store = SqliteStore(self._folder / "task.db", Tuning())
+        try:
+            places = task_store.load(self._app, store, task.documents)
+            task_store.embed_store(store, self._embeddings)
+            self._baselines.put(*task_store.embed_documents(self._embeddings, task.documents))
+            progress(len(task.documents))
+            self._search(store, task, unrelated[0] if unrelated else "warm")  # before the first that counts
+            for number, question in enumerate(task.questions, start=1):
+                answer = self._search(store, task, question.text)
+                ranked = list(dict.fromkeys(_document(task, places, hit) for hit in answer.hits))
+                yield OURS, _Answer(question.held, scores.score(ranked, question.gold), answer.ms)
+                if self._agent is not None:
+                    ours = [hit.memory.id for hit in answer.hits]
+                    yield AGENT, _chosen(self._agent, store, task, question, places, ours)
+                vector = self._embeddings.of([question.text])[0]
+                for system, ranking in self._baselines.rank(question.text, vector).items():
+                    own = [place - self._distractors for place in ranking.documents]
+                    ranked = [task.documents[place].id if place >= 0 else "" for place in own]
+                    yield system, _Answer(question.held, scores.score(ranked, question.gold), ranking.ms_cpu)
+                shown = [_document(task, places, hit) for hit in self._search(store, task, question.text, True).hits]
+                floor.questions += 1
+                floor.answered += bool(shown)
+                floor.shown += len(shown)
+                floor.gold += sum(id in question.gold for id in shown)
+                progress(len(task.documents) + number)
+            for text in unrelated:
+                floor.unrelated += 1
+                floor.unrelated_answered += bool(self._search(store, task, text, True).hits)
+        finally:
+            store.close()
+            _remove(self._folder, "task.db")
+
+    def _search(self, store: Store, task: Task, text: str, unasked: bool = False) -> _Found:
+        """As `recall` does it; `unasked`: as for a prompt."""
+        settings = self._app.settings
+        query = Query(text=text, statuses=REACHED, limit=DEPTH, turns=DEPTH)
+        if unasked:
+            limit, floor = settings.count("MEMORY_PROMPT_HITS"), settings.figure("MEMORY_RECALL_FLOOR")
+            query = replace(query, limit=limit, turns=limit, once=True, unasked=True, floor=floor)
+        if unasked and names_nothing(text):
+            return _Found((), 0.0)
+        vector = QuestionVector(self._embeddings.model, self._embeddings.of([text])[0].tobytes())
+        now, rules = task.now or self._app.clock.now(), self._app.age_rules
+        answer = search_stores([store], query, now=now, rules=rules, vector=vector, deep=not unasked)
+        return _Found(answer.selected.hits, answer.ms)
+
+
+class _Found(NamedTuple):
+    hits: tuple[Hit, ...]
+    ms: float
+
+
+def _document(task: Task, places: Places, hit: Hit) -> str:
+    """The id of the document that it is; none for a distractor."""
+    place = places.get((hit.memory.id, hit.turn.id if hit.turn else ""))
+    return "" if place is None else task.documents[place].id
+
+
+def _remove(folder: Path, name: str) -> None:
+    for file in folder.glob(f"{name}*"):
+        file.unlink()
 
 
 def _chosen(
-    agent: RecallAgent, store: Store, task: Task, question: Question, ids: dict[str, int], ours: list[str]
+    agent: RecallAgent, store: Store, task: Task, question: Question, places: Places, ours: list[str]
 ) -> _Answer:
-    memories = {id: memory for id in ids if (memory := store.get(id, follow=False)) is not None}
+    memories = {id: memory for id, turn in places if not turn and (memory := store.get(id, follow=False)) is not None}
     began = time.thread_time()
-    ranked = [task.documents[ids[id]].id for id in agent.rank(question.text, memories, ours)]
-    return _Answer(scores.score(ranked, question.gold), (time.thread_time() - began) * 1_000)
-
-
-def _load(app: App, store: Store, documents: Sequence[Document]) -> dict[str, int]:
-    """Which document a memory is, by its id: a suite's own ids need not look like ours."""
-    ids: dict[str, int] = {}
-    for start in range(0, len(documents), _A_PLAN):
-        creates = []
-        for place, document in enumerate(documents[start : start + _A_PLAN], start=start):
-            memory = _memory(app, document)
-            ids[memory.id] = place
-            creates.append(Create(memory))
-        act = ChangeHeader(app.mint.draw("change"), "import", app.actor, "", app.clock.now())
-        store.apply(app.redact_plan(Plan.of(creates)), act)
-    return ids
-
-
-def _memory(app: App, document: Document) -> Memory:
-    kind: type[Memory] = Note if document.at is None else Thread
-    at = document.at or app.clock.now()
-    body = app.redact_text("body", document.text)
-    return kind(
-        id=app.mint.draw(str(kind.kind)),
-        title=first_line_title(body),
-        body=body,
-        group=document.group,
-        origin="import",
-        created_at=at,
-        reinforced_at=at,
-        last_active_at=at,
-    )
-
-
-def _embed(
-    store: Store, embeddings: Embeddings, ids: dict[str, int], progress: Callable[[int], None]
-) -> tuple[NDArray[np.float32], list[int]]:
-    """Gives every passage its vector; returns them with the document of each."""
-    found: list[NDArray[np.float32]] = []
-    owners: list[int] = []
-    while page := store.vectorless(embeddings.model, _A_PAGE):
-        seqs = [seq for seq, _ in page]
-        whose = store.owners(seqs)
-        memories = {
-            unit: ids[memory.id] for unit, memory, _ in store.read_units(list({one.unit for one in whose.values()}))
-        }
-        # Documents that came before, and of this page the share that is done.
-        begun = len(set(owners))
-
-        def tell(done: int, begun: int = begun, here: int = len(memories), of: int = len(page)) -> None:
-            progress(begun + here * done // of)
-
-        vectors = embeddings.of([text for _, text in page], tell)
-        store.put_vectors(embeddings.model, [(seq, row.tobytes()) for seq, row in zip(seqs, vectors, strict=True)])
-        found.append(vectors)
-        owners += [memories[whose[seq].unit] for seq in seqs]
-    return np.concatenate(found), owners
+    ranked = [task.documents[places[id, ""]].id for id in agent.rank(question.text, memories, ours) if id in memories]
+    return _Answer(question.held, scores.score(ranked, question.gold), (time.thread_time() - began) * 1_000)
 
 
 def _figures(suite: Suite, answers: _Answers) -> Iterator[Figures]:
+    by_half = {
+        half: {
+            system: [one for one in given if half == "all" or one.held is (half == "held")]
+            for system, given in answers.items()
+        }
+        for half in HALVES
+    }
+    by_half = {half: own for half, own in by_half.items() if own[OURS]}
+
+    def means(half: str, system: str, names: Sequence[str]) -> dict[str, float]:
+        return {name: scores.mean([answer.measures[name] for answer in by_half[half][system]]) for name in names}
+
     for system, given in answers.items():
-        measures = {name: scores.mean([answer.measures[name] for answer in given]) for name in MEASURES}
         ms_cpu = statistics.median(answer.ms_cpu for answer in given)
-        differences = {name: _difference(name, answers) for name in COMPARED} if system == OURS else {}
-        yield Figures(suite.name, system, len(given), measures, ms_cpu, differences)
+        halves = {half: means(half, system, COMPARED) for half in by_half if half != "all"}
+        differences = {
+            half: {name: _difference(name, own) for name in COMPARED} for half, own in by_half.items() if system == OURS
+        }
+        yield Figures(suite.name, system, len(given), means("all", system, MEASURES), ms_cpu, halves, differences)
 
 
 def _difference(measure: str, answers: _Answers) -> Difference:
@@ -236,5 +285,5 @@ def _difference(measure: str, answers: _Answers) -> Difference:
     return scores.difference(best, by_system[OURS], by_system[best])
 
 
-def _rounded(difference: dict[str, Any]) -> dict[str, Any]:
-    return {name: round(value, 4) if isinstance(value, float) else value for name, value in difference.items()}
+def _rounded(figures: dict[str, Any]) -> dict[str, Any]:
+    return {name: round(value, 4) if isinstance(value, float) else value for name, value in figures.items()}

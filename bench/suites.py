@@ -20,6 +20,7 @@ from typing import Any
 from recollect.base.errors import BadInput, NotFound
 from recollect.base.moment import Moment
 from recollect.base.text import storable
+from recollect.model.passage import text_spans
 
 OWN = Path(__file__).with_name("data") / "own.jsonl"
 SAMPLE_SEED = 1
@@ -42,6 +43,8 @@ class Question:
     gold: frozenset[str]
     """The documents that answer it, never empty."""
     type: str
+    held: bool = False
+    """Every second one of a suite: weights are chosen on the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,30 +70,41 @@ class Suite:
         return sum(len(task.documents) for task in self.tasks)
 
     def sampled(self, count: int, seed: int = SAMPLE_SEED) -> Suite:
-        """So many of its questions, always the same."""
-        return self._only(set(random.Random(seed).sample(range(self.questions), min(count, self.questions))))
+        """So many of its questions, always the same. Tasks that lose all of theirs are left out."""
+        every = [question for task in self.tasks for question in task.questions]
+        chosen = set(map(id, random.Random(seed).sample(every, min(count, len(every)))))
+        kept = (replace(t, questions=tuple(q for q in t.questions if id(q) in chosen)) for t in self.tasks)
+        return replace(self, tasks=tuple(task for task in kept if task.questions))
 
-    def held_out(self) -> Suite:
-        """Every second question: those that the weights were not chosen on."""
-        return self._only(set(range(1, self.questions, 2)))
 
-    def _only(self, chosen: set[int]) -> Suite:
-        """Tasks that lose all of their questions are left out."""
-        every = [(place, question) for place, task in enumerate(self.tasks) for question in task.questions]
-        kept: dict[int, list[Question]] = {}
-        for number, (place, question) in enumerate(every):
-            if number in chosen:
-                kept.setdefault(place, []).append(question)
-        return replace(
-            self, tasks=tuple(replace(self.tasks[place], questions=tuple(own)) for place, own in kept.items())
-        )
+def draw_distractors(suite: Suite, others: Sequence[Suite], passages: int) -> list[Document]:
+    """Whole groups of the other suites, about so many passages or all there are, always the same; nothing that has
+    the id or the text of a document of this one."""
+    known = {mark for task in suite.tasks for document in task.documents for mark in (document.id, document.text)}
+    groups: dict[str, list[Document]] = {}
+    every = ((other, task, document) for other in others for task in other.tasks for document in task.documents)
+    for other, task, document in every:
+        if document.id in known or document.text in known:
+            continue
+        known.add(document.text)
+        group = f"{other.name} {task.name} {document.group or document.id}"
+        groups.setdefault(group, []).append(replace(document, group=group))
+    names = sorted(groups)
+    random.Random(SAMPLE_SEED).shuffle(names)
+    drawn: list[Document] = []
+    for name in names:
+        if passages <= 0:
+            break
+        drawn += groups[name]
+        passages -= sum(len(list(text_spans("", document.text))) for document in groups[name])
+    return drawn
 
 
 def read(path: Path) -> Suite:
-    tasks = []
+    tasks: list[Task] = []
     for number, line in _lines(path):
         try:
-            tasks.append(_task(json.loads(line)))
+            tasks.append(_task(json.loads(line), before=sum(len(task.questions) for task in tasks)))
         except (ValueError, RecursionError) as problem:
             raise BadInput(
                 f"{path.name}, line {number}: {_said(problem)}.",
@@ -119,13 +133,15 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise NotFound(f"{path} cannot be read: {problem.strerror}.", hint="Name a suite's file.") from None
 
 
-def _task(data: Any) -> Task:
+def _task(data: Any, before: int) -> Task:
+    """`before`: how many questions came before."""
     documents: dict[str, Document] = {}
     for document in map(_document, _list(data, "docs")):
         # One that stands there twice is one; two with the same id are none.
         if documents.setdefault(document.id, document).text != document.text:
             raise ValueError(f"two documents have the id {document.id!r}")
-    questions = tuple(map(_question, _list(data, "queries")))
+    asked = enumerate(map(_question, _list(data, "queries")), start=before)
+    questions = tuple(replace(question, held=number % 2 == 1) for number, question in asked)
     for question in questions:
         unknown = question.gold - documents.keys()
         if unknown:

@@ -80,17 +80,29 @@ class Ranking:
 
 
 class Baselines:
-    """Those of one task. `owners` says of each row of `vectors` which document it is a passage of."""
+    """Those of the distractors of a suite and of one task after the other. `owners` says of each row of `vectors` which
+    document it is a passage of."""
 
     def __init__(self, texts: Sequence[str], vectors: NDArray[np.float32], owners: Sequence[int]) -> None:
-        self._documents = len(texts)
         self._db = apsw.Connection(":memory:")
         self._db.execute(_SCHEMA)
+        self._kept = 0, vectors[:0], np.empty(0, np.int64)
+        self._kept = self.put(texts, vectors, owners)
+
+    def put(
+        self, texts: Sequence[str], vectors: NDArray[np.float32], owners: Sequence[int]
+    ) -> tuple[int, NDArray[np.float32], NDArray[np.int64]]:
+        """The documents of the next task, in place of those of the last; their places come after the distractors'."""
+        before, kept, kept_owners = self._kept
         with self._db:
-            self._db.executemany("INSERT INTO bare(rowid, text) VALUES (?, ?)", enumerate(texts))
-        order = np.argsort(np.array(owners), kind="stable")
-        self._vectors = vectors[order]
-        self._owners, self._starts = np.unique(np.array(owners)[order], return_index=True)
+            self._db.execute("DELETE FROM bare WHERE rowid >= ?", (before,))
+            self._db.executemany("INSERT INTO bare(rowid, text) VALUES (?, ?)", enumerate(texts, start=before))
+        self._documents = before + len(texts)
+        every = np.concatenate([kept_owners, np.array(owners, np.int64) + before])
+        self._vectors = np.concatenate([kept, vectors])
+        # A document's passages stand together.
+        self._owners, self._starts = np.unique(every, return_index=True)
+        return self._documents, self._vectors, every
 
     def close(self) -> None:
         self._db.close()

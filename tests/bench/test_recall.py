@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bench import suites
-from bench.recall import OURS, RecallReport, run_recall
+from bench.recall import COMPARED, OURS, RecallReport, run_recall
 from bench.systems import BASELINES, Baselines, RecallAgent
 from recollect.base.errors import BadInput, NotFound
 from recollect.store.database import silent
@@ -108,9 +108,9 @@ def test_the_own_suite_is_answered_as_well_as_before(own: RecallReport, measure:
     assert own.of("own", OURS).measures[measure] >= LEAST[measure]
 
 
-@pytest.mark.parametrize("measure", ["recall@5", "any@1"])
+@pytest.mark.parametrize("measure", COMPARED)
 def test_recall_is_behind_no_baseline_beyond_chance(own: RecallReport, measure: str):
-    assert own.of("own", OURS).differences[measure].high >= 0
+    assert own.of("own", OURS).differences["all"][measure].high >= 0
 
 
 def test_the_command_prints_a_table_or_a_list_and_keeps_its_vectors_at_home(tmp_path: Path):
@@ -118,9 +118,34 @@ def test_the_command_prints_a_table_or_a_list_and_keeps_its_vectors_at_home(tmp_
     shown, listed = run("bench", "recall", file), run("bench", "recall", file, "--sample", "1", "--json")
     assert shown.code == listed.code == 0, shown.err + listed.err
     assert "any@1" in shown.out
-    assert "differences any@1 baseline" in shown.out
+    assert "ahead, tuned any@1 baseline" in shown.out
     assert [one["any@1"] for one in listed.json["figures"] if one["system"] == OURS] == [1.0]
+    [floor] = listed.json["floor"]
+    assert floor["queries"] == 1
+    assert floor["unrelated"] == suites.read(suites.OWN).questions
     assert list((tmp_path / "home" / ".recollect" / "cache").iterdir())
+
+
+TURNS = ["Who writes the cache?", "The worker does, every night.", "Deploys wait for the canary."]
+
+
+def test_dated_documents_are_turns_of_threads_and_found_one_by_one_among_others(tmp_path: Path):
+    docs = [
+        {"id": str(n), "text": text, "group": "a", "date": f"2026-02-0{n}"} for n, text in enumerate(TURNS, start=1)
+    ]
+    alone = {"id": "4", "text": "Lunch is at noon.", "group": "b", "date": "2026-02-04"}
+    asked = [("what do deploys wait for?", ["3"]), ("when is lunch?", ["4"]), ("who writes the cache?", ["1", "2"])]
+    queries = [{"id": text, "text": text, "gold": gold, "type": ""} for text, gold in asked]
+    suite = suites.read(written(tmp_path, {"task": "t", "docs": [*docs, alone], "queries": queries}))
+    others = [suites.read(suites.OWN), suite]
+    report = run_recall(tmp_path, [suite], cache=tmp_path, progress=silent, others=others, among=20)
+    ours = report.of("small", OURS)
+    assert ours.measures["recall@5"] == 1.0
+    assert [question.held for question in suite.tasks[0].questions] == [False, True, False]
+    assert set(ours.halves) == {"tuned", "held"}
+    around = suites.draw_distractors(suite, others, 20)
+    assert 5 <= len(around) < others[0].documents
+    assert not {document.text for document in around} & {*TURNS, "Lunch is at noon."}
 
 
 def agent_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str) -> tuple[RecallReport, StandIn]:
@@ -141,4 +166,4 @@ def test_the_recall_agent_is_one_system_more_and_its_silence_counts(tmp_path: Pa
     assert report.fell_back == 2
     assert report.of("small", "recall-agent").measures == report.of("small", OURS).measures
     assert "who writes the cache?" in model.texts[0]
-    assert "The cache is written by the worker." in model.texts[0]
+    assert "written by the worker" in model.texts[0]

@@ -101,15 +101,15 @@ def read_record(text: str) -> Record | None:
 
 def spans(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
     """Never empty: a memory without text is still found by its title. A message that repeats the body is left out."""
-    return (tuple(_spans("", memory.body)) or (Span("", 0, 0),)) + message_spans(memory, messages)
+    return (tuple(text_spans("", memory.body)) or (Span("", 0, 0),)) + message_spans(memory, messages)
 
 
 def message_spans(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
     added = (message for message in messages if message.content not in memory.body)
-    return tuple(span for message in added for span in _spans(message.id, message.content))
+    return tuple(span for message in added for span in text_spans(message.id, message.content))
 
 
-def _spans(message_id: str, text: str) -> Iterator[Span]:
+def text_spans(message_id: str, text: str) -> Iterator[Span]:
     for start, limit in [(part.start, part.end) for part in parts(text)] or [(0, len(text))]:
         while limit - start > MAX_CHARS:
             middle, end = start + MAX_CHARS // 2, start + MAX_CHARS
