@@ -30,7 +30,7 @@ PARTS = st.builds(ReadPart, cursor=st.builds(Cursor, offset=NUMBERS), prompts=NU
 
 @settings(max_examples=30)
 @given(
-    st.builds(ReadTranscript, parts=st.lists(PARTS, max_size=4).map(tuple)),
+    st.builds(ReadTranscript, path=st.text(), parts=st.lists(PARTS, max_size=4).map(tuple)),
     st.text(max_size=20).filter(lambda key: "\x00" not in key),
 )
 def test_a_state_is_read_back_as_it_was_written(one: ReadTranscript, key: str):

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,6 +20,7 @@ from recollect.agents.base_agent import as_text, blocks, inner, joined_text, pro
 from recollect.agents.claude_memory import ClaudeMemory
 from recollect.agents.transcript import Cursor, Head, Line, Tail, Utterance, Voice, moment
 from recollect.base.moment import Moment
+from recollect.base.structs import replace
 from recollect.base.text import storable
 from recollect.model.session import Event, EventName, Reply, SubagentReport, SubagentState, ToolCall
 from recollect.wire.pointer import file_size

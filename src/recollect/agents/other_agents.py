@@ -11,7 +11,6 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from recollect.agents import Form, Hook, Level, Places, ServerPlace, Transcript,
 from recollect.agents.base_agent import Agent, as_text, blocks, encode, first, inner, joined_text, project_of, text
 from recollect.agents.transcript import Head, Line, Utterance, Voice
 from recollect.base.moment import Moment
+from recollect.base.structs import replace
 from recollect.base.text import counted, storable
 from recollect.model.session import Event, EventName, Reply, ToolAction, ToolCall, ToolUse
 from recollect.wire import stub

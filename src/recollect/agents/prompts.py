@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from recollect.agents.transcript import Voice
+from recollect.base.structs import Struct
 
 _OPENING = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>")
 _LINE_OPENING = re.compile(r"^[ \t]*<([A-Za-z][\w-]*)(?:\s[^<>]*)?>", re.MULTILINE)
@@ -30,8 +30,7 @@ _AFTER_PLAN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forms:
+class Forms(Struct, kw_only=True):
     """What one agent's client writes into the person's messages."""
 
     machine: tuple[str, ...] = ()  # a text that begins like this is wholly the client's

@@ -13,13 +13,13 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from recollect.base.moment import Moment
+from recollect.base.structs import Struct
 from recollect.base.text import storable
 from recollect.model.session import ToolCall
 
@@ -48,8 +48,7 @@ class Voice(StrEnum):
     SUMMARY = "summary"  # what the agent made of the session when it compacted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Utterance:
+class Utterance(Struct, kw_only=True):
     voice: Voice
     text: str = ""
     id: str = ""  # the line's own, where it has one: several utterances may share it
@@ -61,8 +60,7 @@ class Utterance:
     machine_made: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(Struct):
     """How far a transcript was read. `mark` is a hash of the bytes just before, so that another file is noticed; none
     where the file is known by its size alone."""
 

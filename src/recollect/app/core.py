@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,19 +42,15 @@ _TRIES = 3  # a plan made from a state that another process changed meanwhile is
 Progress = Callable[..., None]  # called with how far a long operation is: done, total, what is counted (its unit first)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class App:
-    home: Home
-    project: Project | None
-    settings: Settings
-    clock: Clock
-    actor: str = "user"
-    dry_run: bool = False
-    progress: Progress = lambda done, total, what="": None
-
     fills_vectors = True  # a recall gives a few passages the vectors that they lack
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self, *, home: Home, project: Project | None, settings: Settings, clock: Clock, actor: str = "user",
+        dry_run: bool = False, progress: Progress = lambda done, total, what="": None,
+    ) -> None:  # fmt: skip
+        self.home, self.project, self.settings = home, project, settings
+        self.clock, self.actor, self.dry_run, self.progress = clock, actor, dry_run, progress
         self.wall_clock = self.clock  # of logs; another than `clock` where that stands in the past
         self.mint = Mint(self.clock)
         # By thread, where passages get their vectors later: those of the turns that went to it, for the next turn.

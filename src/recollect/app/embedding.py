@@ -7,7 +7,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
@@ -15,6 +14,7 @@ from recollect.app.core import App
 from recollect.app.states import Memo
 from recollect.base.errors import BadInput, ModelError, ModelLoading
 from recollect.base.settings import leaves_machine
+from recollect.base.structs import Struct, field
 from recollect.model.result import Embedding, Scope
 
 if TYPE_CHECKING:
@@ -140,8 +140,7 @@ def vector_destination(app: App) -> str:
     return f" (the text of every memory is sent to {urlsplit(setting).netloc})" if leaves_machine(setting) else ""
 
 
-@dataclass(slots=True)
-class FillState:
+class FillState(Struct, frozen=False):
     model: str = ""
     scope: Scope = Scope.USER
     waiting: list[tuple[int, str]] = field(default_factory=list)  # its passages without a vector of this model

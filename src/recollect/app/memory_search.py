@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.app.core import App
@@ -18,6 +17,7 @@ from recollect.app.states import FOCUS
 from recollect.base.errors import BadInput, RecollectError, StoreError
 from recollect.base.ids import fresh_key
 from recollect.base.moment import Moment
+from recollect.base.structs import replace
 from recollect.base.text import clip
 from recollect.lifecycle.strength import AgeRules, status_at, strength
 from recollect.model.memory import Kind, Rule, Status

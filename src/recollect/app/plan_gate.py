@@ -10,12 +10,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.base.files import read_limited
+from recollect.base.structs import replace
 from recollect.model.codec import FIELDS, Json, decode, decode_memory, encode
 from recollect.model.memory import Anchor, Memory, Message
 from recollect.model.plan import Change, Create, FileChange, Plan, Say, Update

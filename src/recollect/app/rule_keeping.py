@@ -5,7 +5,6 @@ opposite supersedes, and the chain stays."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from recollect.app import notices, session_ledger
@@ -13,6 +12,7 @@ from recollect.app.core import App
 from recollect.app.states import count_captured
 from recollect.base.errors import BadInput, ModelError
 from recollect.base.moment import Moment
+from recollect.base.structs import replace
 from recollect.base.text import first_line_title, storable
 from recollect.capture import rule_relations, turns
 from recollect.capture.prompt_rules import find_rules, learned_judge

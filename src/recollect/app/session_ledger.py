@@ -5,13 +5,13 @@ they are not plans). The caller decides what to do where a store cannot be writt
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from recollect.app.core import App
 from recollect.app.states import HEARTBEAT, SESSIONS, write_project_view
 from recollect.base.moment import Moment
+from recollect.base.structs import replace
 from recollect.lifecycle import strength
 from recollect.model.codec import encode
 from recollect.model.memory import Kind, Status

@@ -7,13 +7,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from recollect.agents import DEFAULT_HOST, Cursor
 from recollect.base.errors import HomeRefused
 from recollect.base.files import write_view
 from recollect.base.moment import Moment
+from recollect.base.structs import Struct, field, replace
 from recollect.model.ask import Use
 from recollect.model.codec import Json, decode, encode
 from recollect.model.session import Act, EventName, Heartbeat, SessionPart, Speaker, StateRecord
@@ -32,8 +32,7 @@ def read_text(store: Store, name: str) -> str | None:
     return next((one.value for one in store.records(StateRecord, name=name)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class State(Generic[T]):
+class State(Struct, Generic[T]):
     name: str  # where it ends with a colon there is one for each key
     type: type[T]
     what: str
@@ -70,8 +69,7 @@ class State(Generic[T]):
             return None
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPart:
+class ReadPart(Struct):
     """How far a transcript was read: live, or by one import. A part whose import was undone counts as not read."""
 
     change: str = ""  # the import; empty: it is read live, while it is written
@@ -82,8 +80,7 @@ class ReadPart:
     last_at: Moment | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadTranscript:
+class ReadTranscript(Struct, kw_only=True):
     path: str
     session: str = ""
     host: str = DEFAULT_HOST
@@ -118,15 +115,13 @@ class ReadTranscript:
         return replace(self, parts=(*(self.parts[:-1] if is_same else self.parts), part))
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadMark:  # what is known of a session between two looks at its transcript
+class ThreadMark(Struct):  # what is known of a session between two looks at its transcript
     waiting: str = ""  # the first act that was not recorded yet
     turn: str = ""  # the message of the turn that was written last
     threads: tuple[str, ...] = ()  # the latest first
 
 
-@dataclass(frozen=True, slots=True)
-class Question:  # where the words are that a language model is to be asked about; never the words themselves
+class Question(Struct):  # where the words are that a language model is to be asked about; never the words themselves
     use: Use
     host: str
     session: str
@@ -139,14 +134,12 @@ class Question:  # where the words are that a language model is to be asked abou
         return f"{self.use}:{self.session}:{self.mark}"
 
 
-@dataclass(frozen=True, slots=True)
-class Questions:
+class Questions(Struct):
     waiting: tuple[Question, ...] = ()
     asked: tuple[str, ...] = ()  # keys, so that nothing is paid for twice
 
 
-@dataclass(frozen=True, slots=True)
-class JobRecord:  # what a store knows of a job that is due by the count of sessions
+class JobRecord(Struct):  # what a store knows of a job that is due by the count of sessions
     last: int | None = None  # the session of the last run, or of the baseline
     at: int = 0  # when that was (microseconds)
     tries: int = 0  # since then
@@ -156,15 +149,13 @@ class JobRecord:  # what a store knows of a job that is due by the count of sess
         return Moment(self.at) if self.last is not None else None
 
 
-@dataclass(frozen=True, slots=True)
-class SeenPrompt:
+class SeenPrompt(Struct):
     mark: str  # a checksum of its words
     host: str
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class DayCounts:
+class DayCounts(Struct):
     prompts: int = 0
     answered: int = 0  # prompts with which something was told
     told: int = 0  # memories, at any event

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+from recollect.base.structs import Struct
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_SECONDS = 86_400
 DAY_MICROS = DAY_SECONDS * 1_000_000
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Moment:
+class Moment(Struct):
     micros: int
+
+    def __lt__(self, other: Moment) -> bool:
+        return self.micros < other.micros
+
+    def __le__(self, other: Moment) -> bool:
+        return self.micros <= other.micros
 
     @classmethod
     def of(cls, when: datetime) -> Moment:

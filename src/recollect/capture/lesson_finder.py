@@ -8,11 +8,11 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
 from recollect.base.moment import Moment
+from recollect.base.structs import Struct, replace
 from recollect.base.text import first_line_title
 from recollect.capture import failed_commands as commands
 from recollect.capture.call_outcomes import is_re_ask
@@ -38,8 +38,7 @@ _CUES = Patterns("lesson_evidence")
 _WORDS = Words("lesson_evidence")
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct):
     lesson: Lesson
     first: int  # where it first failed
     is_sure: bool = False  # worth asking a person about. Otherwise it must occur in another session first.
@@ -47,8 +46,7 @@ class Fix:
     at: int = 0  # where that call stands among the acts
 
 
-@dataclass(slots=True)
-class _OpenFailure:  # a command that failed, while nothing that mends it was seen
+class _OpenFailure(Struct, frozen=False):  # a command that failed, while nothing that mends it was seen
     command: Command
     error: CommandError
     first: int

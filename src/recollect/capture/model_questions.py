@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import StrEnum
 from typing import NamedTuple
 
+from recollect.base.structs import replace
 from recollect.base.text import clip, one_line
 from recollect.capture.prompt_rules import WAITS, scope_of, word_rule
 from recollect.capture.prompt_text import BLOT, FENCE, Action, Draft, FoundRule, masked, sentences, spoken_text

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import islice
 from math import inf, sqrt
 from typing import NamedTuple
 
+from recollect.base.structs import replace
 from recollect.base.text import clip, one_line
 from recollect.capture import prompt_text
 from recollect.capture.prompt_text import NOTHING_LASTING, Action, Draft, FoundRule, Piece

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import groupby
 
+from recollect.base.structs import Struct, replace
 from recollect.capture.tables import Language, Patterns
 from recollect.model.memory import RuleType
 from recollect.model.result import Scope
@@ -28,8 +28,7 @@ class Action(StrEnum):
     DROPPED = "dropped"
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:  # one sentence or clause, and what speaks for and against it
+class Piece(Struct):  # one sentence or clause, and what speaks for and against it
     text: str
     seen: str  # the same, as long as it, with quotes and code blotted out: only the person's own words are judged
     score: float = 0.0
@@ -40,8 +39,7 @@ class Piece:  # one sentence or clause, and what speaks for and against it
     odds: float | None = None  # log odds by the learned judge, where the language has one
 
 
-@dataclass(frozen=True, slots=True)
-class FoundRule:  # a rule as it will be kept; without a type it stands for a prompt that states none
+class FoundRule(Struct):  # a rule as it will be kept; without a type it stands for a prompt that states none
     rule: str
     rule_type: RuleType | None
     scope: Scope
@@ -51,8 +49,7 @@ class FoundRule:  # a rule as it will be kept; without a type it stands for a pr
     span: str = ""  # the words of the prompt that it was made from
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct):
     text: str  # redacted, and without what we ourselves put in front of the agent
     language: Language
     seen: str = ""  # as long as `text`, pasted and quoted parts blotted out

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
 
 from recollect.base.moment import Moment
+from recollect.base.structs import Struct, replace
 from recollect.capture import terms
 from recollect.capture.records import summarize_records
 from recollect.capture.tables import Patterns, Words, table
@@ -172,8 +172,7 @@ def dependence(prompt: str) -> float:
     return min(1.0, leans + max(0.0, 0.5 - 0.1 * subject))
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:  # a turn that is to be kept
+class Entry(Struct):  # a turn that is to be kept
     id: str  # the id of its message
     at: Moment
     ended_at: Moment

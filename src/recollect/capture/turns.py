@@ -7,9 +7,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
+from recollect.base.structs import Struct
 from recollect.base.text import clip, one_line
 from recollect.capture import terms
 from recollect.capture.tables import Patterns, Words
@@ -31,8 +31,7 @@ _PATTERNS = Patterns("turns")
 _WORDS = Words("turns")
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct):
     acts: tuple[Act, ...]
     new_from: int = 0  # acts before this one were recorded already
     before: str = ""  # what the agent said last before it: a short "yes" answers that

@@ -16,8 +16,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
+from recollect.base.structs import Struct
 from recollect.wire import frame
 from recollect.wire.place import SHOWN_CHARS, Place, peer_uid, prove
 
@@ -43,8 +43,7 @@ HOOK_GONE = "the hook ended before it could print the answer"
 COUNTED = "requests answered late busy slow refused broken failed".split()
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct):
     header: Mapping[str, str]
     body: bytes
     until_s: float  # on the monotonic clock: when nobody waits for the answer any more
@@ -52,8 +51,7 @@ class Request:
     reply: Callable[[str, bytes], None]  # answers at once; whatever comes later is not sent
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct):
     kind: str
     body: bytes = b""
     # For a client that confirms: called once, with whether it did. Work that nobody has to wait for belongs here.

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, closing, suppress
-from dataclasses import dataclass, replace
 from enum import Enum, auto
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +19,7 @@ from recollect.app.core import App
 from recollect.base.clock import Clock, SystemClock
 from recollect.base.errors import RecollectError
 from recollect.base.settings import environment
+from recollect.base.structs import Struct, replace
 from recollect.model.session import Event, EventName
 from recollect.ops.hook_reply import HookReply, HookRequest, SubagentTasks
 from recollect.wire.place import find_place
@@ -56,8 +56,7 @@ class Received(Enum):
     LOST = auto()  # a prompt that is in no transcript: nobody will ever read it
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct):
     stdout: bytes = b""  # what the hook prints, as it is
     after: Callable[[bool], None] = lambda _confirmed: None  # once it was sent: whether the hook confirmed printing it
     is_kept: bool = True  # the event was written down; an agent is told what is remembered even where it was not

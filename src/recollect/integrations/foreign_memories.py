@@ -6,11 +6,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from recollect.base.moment import Moment
 from recollect.base.shipped import load_table
+from recollect.base.structs import Struct
 from recollect.base.text import one_line
 from recollect.model.memory import BridgeType, Kind, Lane, RuleType
 
@@ -20,8 +20,7 @@ _RULE_TYPES = {name: RuleType(value) for name, value in _TABLES["rule_types"].it
 _MAX_RULE_CHARS = 600
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignMemory:
+class ForeignMemory(Struct):
     key: str  # its name in the other program; the same each time it is read
     title: str
     body: str

@@ -18,7 +18,6 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +27,7 @@ from recollect.app.core import App
 from recollect.base import files
 from recollect.base.errors import BadInput, Conflict
 from recollect.base.files import FileSnapshot, digest, read_limited, write_private
+from recollect.base.structs import Struct, field
 from recollect.integrations import settings_text
 from recollect.integrations.settings_text import Insertion, KeyPath, NotPlain, Tree, value_at
 from recollect.wire import lockfile
@@ -104,8 +104,7 @@ class Edit(NamedTuple):
     receipt: Receipt | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class Piece(Struct, kw_only=True):
     kind: str
     path: Path
     what: str = ""  # what a person is told that it adds
@@ -136,8 +135,7 @@ class Piece:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entries(Piece):
+class Entries(Piece, kw_only=True):
     """Entries in a settings file. A link to a file of the user's own is followed, and stays a link."""
 
     form: Form
@@ -184,8 +182,7 @@ def _shared(tree: Tree, settings: object, above: KeyPath = ()) -> Iterator[KeyPa
             yield from _shared(inner, settings[key], (*above, key)) if isinstance(inner, dict) else ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnFile(Piece):
+class OwnFile(Piece, kw_only=True):
     """A whole file of ours."""
 
     text: str = ""
@@ -198,8 +195,7 @@ class OwnFile(Piece):
         return Edit(content, found.content is not None, self.receipt if self.is_recorded else None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section(Piece):
+class Section(Piece, kw_only=True):
     """A section of a text, as long as it has entries, between two lines that are comments. Where the text before it did
     not end its last line, we do, and the first of the two says so. What others wrote between the two is moved behind
     the section. A text that holds nothing else goes with it."""
@@ -281,8 +277,7 @@ class Outcome(NamedTuple):
         return self.change in (Change.ADDED, Change.RENEWED, Change.REMOVED)
 
 
-@dataclass(slots=True)
-class Work:
+class Work(Struct, frozen=False):
     """Changes to pieces, and what came of each. In a dry run nothing is written."""
 
     app: App

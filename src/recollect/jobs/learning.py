@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 from recollect import agents
@@ -17,6 +16,7 @@ from recollect.app.core import App
 from recollect.app.rule_keeping import load_rules, new_rule
 from recollect.app.states import SESSION_ENDS
 from recollect.base.errors import RecollectError
+from recollect.base.structs import replace
 from recollect.base.text import counted
 from recollect.capture import call_outcomes, lesson_finder
 from recollect.capture.lesson_finder import Fix, find_fixes

@@ -6,13 +6,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from recollect import agents
 from recollect.agents.transcript import Tail, Voice
 from recollect.app.core import App
 from recollect.app.states import CURSORS
+from recollect.base.structs import replace
 from recollect.base.text import storable
 from recollect.model.memory import Rule
 from recollect.model.result import Card

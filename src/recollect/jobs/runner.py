@@ -7,7 +7,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
@@ -15,6 +14,7 @@ from recollect.app.states import JOB_RECORDS, SESSIONS, JobRecord, Memo
 from recollect.base.errors import RecollectError
 from recollect.base.log import Log
 from recollect.base.moment import Moment
+from recollect.base.structs import replace
 from recollect.model.result import Scope
 from recollect.wire import lockfile
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from recollect.base.errors import Conflict
 from recollect.base.moment import Moment
 from recollect.base.project import Project
 from recollect.base.settings import Settings
+from recollect.base.structs import Struct, field, replace
 from recollect.base.text import one_line
 from recollect.capture.prompt_text import Action
 from recollect.jobs.transcript_reader import Piece, Reading, is_undone, read_back, read_piece
@@ -89,8 +89,7 @@ class PastApp(App):
         return Plan(tuple(changes))
 
 
-@dataclass(slots=True)
-class ImportReport:  # what an import read, and what became of it
+class ImportReport(Struct, frozen=False):  # what an import read, and what became of it
     sessions: set[str] = field(default_factory=set)
     bytes: int = 0
     acts: Counter[str] = field(default_factory=Counter)  # by who spoke

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
 from collections.abc import Container, Iterator
-from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from recollect.agents.transcript import Cursor, Tail, Utterance, Voice
 from recollect.app.core import App
 from recollect.app.states import ReadTranscript
 from recollect.base.moment import Moment
+from recollect.base.structs import Struct, field, replace
 from recollect.base.text import storable
 from recollect.model.session import Act, ReadAct, Speaker, ToolCall
 from recollect.render import inject
@@ -35,8 +35,7 @@ _SPEAKERS = {Voice.PROMPT: Speaker.PERSON, Voice.TOOL_RESULT: Speaker.TOOL}
 _SPEAKERS |= dict.fromkeys((Voice.PLAN, Voice.REPLY), Speaker.AGENT)
 
 
-@dataclass(slots=True)
-class Reading:  # what is remembered of one transcript between two looks at it; in memory alone
+class Reading(Struct, frozen=False):  # what is remembered of one transcript between two looks at it; in memory alone
     cursor: Cursor = field(default_factory=Cursor)
     acts: deque[Act] = field(default_factory=lambda: deque(maxlen=_ACTS_HELD))
     calls: OrderedDict[str, ToolCall] = field(default_factory=OrderedDict)  # those that have no result yet

@@ -9,7 +9,6 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Set
-from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from itertools import takewhile
@@ -19,6 +18,7 @@ from recollect.app import notices, rule_keeping, session_ledger
 from recollect.app.core import App
 from recollect.app.states import CLAIMED_PROMPTS, CURSORS, EVENTS_READ, Memo, ReadTranscript
 from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged, StoreFull
+from recollect.base.structs import Struct, field, replace
 from recollect.jobs import transcript_reader, vault_sync
 from recollect.jobs.runner import JOBS
 from recollect.model.session import EventName, Pointer, ReadAct, SessionPart, ShownMemory, Speaker, Way
@@ -38,8 +38,7 @@ _NEWS_S = 86_400.0  # older words are no news: a session that is resumed is read
 _COMPARED_CHARS = 2_000
 
 
-@dataclass(slots=True)
-class ReadingState:
+class ReadingState(Struct, frozen=False):
     """What is remembered of a store's transcripts between two looks. Lost, it costs one more look at their ends."""
 
     readings: OrderedDict[str, transcript_reader.Reading] = field(default_factory=OrderedDict)

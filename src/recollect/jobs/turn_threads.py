@@ -5,13 +5,13 @@ each can be undone. When more of the same turn is read later, its message is rep
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from recollect.app import session_ledger
 from recollect.app.core import App
 from recollect.app.embedding import QuestionVector, fill_vectors
 from recollect.app.states import THREAD_MARKS, ThreadMark, count_captured
 from recollect.base.errors import BadInput, ModelError
+from recollect.base.structs import Struct, replace
 from recollect.capture import thread_choice, turns
 from recollect.capture.records import join_records, make_record
 from recollect.capture.thread_choice import ORIGIN, Candidate, Continue, Decision, Entry, Leave, Open
@@ -34,8 +34,7 @@ OF_SESSION = 6
 LATEST = 3
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedTurn:  # a turn with its record; what is left is to find its thread
+class PreparedTurn(Struct):  # a turn with its record; what is left is to find its thread
     turn: Turn
     entry: Entry
     is_echo: bool  # all that the agent said are words that it was told from memory

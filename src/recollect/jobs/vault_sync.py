@@ -8,7 +8,6 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
 
 from recollect.app import note_files
 from recollect.app.core import App
@@ -17,6 +16,7 @@ from recollect.app.states import SESSIONS, Memo
 from recollect.base.errors import RecollectError
 from recollect.base.ids import is_id
 from recollect.base.moment import Moment
+from recollect.base.structs import Struct, field, replace
 from recollect.base.text import counted
 from recollect.model.memory import Bridge, BridgeType, Note, Status
 from recollect.model.plan import Change, Create, FileChange, Link, Plan, Unlink, Update, text_hash
@@ -38,8 +38,7 @@ _AFTER_FAILURE_S = 30.0
 WRITE_BATCH = 20  # files to write at a time: each is synced to the disk, some 25 ms
 
 
-@dataclass(slots=True)
-class Report:  # what a look at a vault found
+class Report(Struct, frozen=False):  # what a look at a vault found
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("new", "changed", "renamed", "gone"), 0))
     waiting: int = 0  # files that were left for later
     refused: list[Refusal] = field(default_factory=list)
@@ -246,8 +245,7 @@ def _follow_links(app: App, scope: Scope, known: KnownFiles) -> None:
                 waiting_links.write(store, sorted(sources.union(waiting_links.read(store, key))), key)
 
 
-@dataclass(slots=True)
-class _Seen:
+class _Seen(Struct, frozen=False):
     scan: Scan | None = None
     due_s: float = 0.0
     again_s: float = 0.0  # when to read again what was saved just before it was read; 0: never
@@ -279,8 +277,7 @@ def watch(app: App, memo: Memo) -> bool:
     return False
 
 
-@dataclass(slots=True)
-class Pending:
+class Pending(Struct, frozen=False):
     """What is still to be done. In memory alone: lost, it is done after the next session."""
 
     session_began: bool = False

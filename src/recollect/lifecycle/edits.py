@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from recollect.base.moment import Moment
+from recollect.base.structs import replace
 from recollect.base.text import clip, first_line_title, one_line
 from recollect.lifecycle.strength import OUTCOMES_KEPT, AgeRules, status_at, strength
 from recollect.model import memory as kinds

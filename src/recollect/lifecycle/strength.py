@@ -6,18 +6,17 @@ raises nothing. Only threads fade with time, and pinned ones do not."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from recollect.base.moment import Moment
+from recollect.base.structs import Struct, replace
 from recollect.model.memory import Kind, Memory, Sketch, Status
 
 M = TypeVar("M", bound=Memory)
 OUTCOMES_KEPT = 50  # a fifth of a rating each: together they weigh as much as ten
 
 
-@dataclass(frozen=True, slots=True)
-class AgeRules:
+class AgeRules(Struct):
     """The four figures of ageing; the settings MEMORY_HALF_LIFE_DAYS and its neighbours."""
 
     half_life_days: float = 3.0

@@ -4,9 +4,10 @@ trust. Whether a model may be asked, which one, and at what cost is decided in `
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
+
+from recollect.base.structs import Struct
 
 
 class Use(StrEnum):  # what language models are asked for
@@ -20,8 +21,7 @@ class Use(StrEnum):  # what language models are asked for
     RECALL_STRICT = "recall, second pass"
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct):
     use: Use
     fields: tuple[tuple[str, str], ...] = ()  # filled in for `{{name}}` in the prompt; never read as a template
     prompt: str = ""  # another prompt than the use's own
@@ -30,8 +30,7 @@ class Ask:
     seconds: float | None = None  # another limit than the use's own
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:  # the text with what it cost, or why there is none
+class Answer(Struct):  # the text with what it cost, or why there is none
     text: str = ""
     tokens: int | None = None  # read and written together; None: unknown
     problem: str = ""  # why there is no answer, in a few words; empty: there is one

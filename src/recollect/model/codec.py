@@ -6,13 +6,13 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Set
-from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from recollect.base.moment import Moment
+from recollect.base.structs import MISSING, fields
 from recollect.model.memory import KINDS, Count, Kind, Marks, Memory
 
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
@@ -31,7 +31,7 @@ def encode(value: Any) -> Any:
         return str(value)
     if isinstance(value, tuple | list | Set):
         return [encode(one) for one in value]
-    if is_dataclass(value):
+    if hasattr(kind, "__dataclass_fields__"):
         if hasattr(kind, "as_json"):
             return kind.as_json(value)
         data = {"kind": str(value.kind)} if isinstance(value, Memory) else {}

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import ClassVar
 
 from recollect.base.shipped import load_table
+from recollect.base.structs import Struct
 
 MAX_CHARS = 4_000
 MAX_COMMAND_CHARS = 120  # of a command in a lesson
@@ -35,8 +35,7 @@ _HAS_VERB, _TAKES_VALUE = (frozenset(" ".join(_TABLE[name]).split()) for name in
 _HAS_TWO_VERBS = frozenset((family, verb) for family, verb in _TABLE["two_verbed"])
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct):
     text: str  # as given, without pagers and without what hides how it ended
     family: str  # its program; programs that can replace one another share a name
     verb: str = ""
@@ -138,8 +137,7 @@ class How(StrEnum):
     RULE = "rule"  # a check works once the code keeps to its rules
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
+class Lesson(Struct):
     ORIGIN: ClassVar = "outcome"  # of a rule that is one
     SESSION_TAG: ClassVar = "session:"  # begins a tag that names a session it was seen in
 

@@ -3,11 +3,11 @@ system."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, ClassVar, NamedTuple
 
 from recollect.base.moment import Moment
+from recollect.base.structs import Struct, field
 
 PINNED_TAG = "pinned"
 PIN_SOURCE = "agent_pin"
@@ -60,8 +60,7 @@ class RuleType(StrEnum):
     DEVOPS = "devops"
 
 
-@dataclass(frozen=True, slots=True)
-class Rating:
+class Rating(Struct):
     useful: bool
     timestamp: Moment
     reason: str | None = None
@@ -73,8 +72,7 @@ class Rating:
         return data | ({"never": True} if self.never else {})
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:  # a file the memory is about, with the hash it had then (empty: not hashed)
+class Anchor(Struct):  # a file the memory is about, with the hash it had then (empty: not hashed)
     path: str
     hash: str = ""
 
@@ -89,8 +87,7 @@ RARE = {"used": True, "rare": True}  # and most memories have none, so it has no
 OPTIONAL = {"optional": True}  # left out of rows, JSON and hashes where it is empty
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:  # fields are in the order of the JSON and of the columns
+class Memory(Struct, kw_only=True):  # fields are in the order of the JSON and of the columns
     kind: ClassVar[Kind]
 
     id: str = field(metadata=MADE)
@@ -119,27 +116,23 @@ class Memory:  # fields are in the order of the JSON and of the columns
     last_active_at: Moment = field(metadata=MADE | USED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thread(Memory):  # a strand of work: what happened
+class Thread(Memory, kw_only=True):  # a strand of work: what happened
     kind: ClassVar[Kind] = Kind.THREAD
     drift: tuple[str, ...] = ()  # the topics it moved through, oldest first
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule(Memory):  # what to do
+class Rule(Memory, kw_only=True):  # what to do
     kind: ClassVar[Kind] = Kind.RULE
     rule_type: RuleType = field(default=RuleType.PREFERENCE, metadata=MADE)
     said: str = field(default="", metadata=OPTIONAL)  # the words of a person that it was made from
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Note(Memory):  # what a person wrote down: a Markdown file in a vault
+class Note(Memory, kw_only=True):  # what a person wrote down: a Markdown file in a vault
     kind: ClassVar[Kind] = Kind.NOTE
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:  # one thing said or shown in a thread; belongs to exactly one
+class Message(Struct):  # one thing said or shown in a thread; belongs to exactly one
     id: str
     thread_id: str
     at: Moment
@@ -156,8 +149,7 @@ class BridgeType(StrEnum):
     SIBLING = "SIBLING"
 
 
-@dataclass(frozen=True, slots=True)
-class Bridge:  # a typed, weighted link between two memories of one store
+class Bridge(Struct):  # a typed, weighted link between two memories of one store
     source: str
     target: str
     type: BridgeType

@@ -16,10 +16,10 @@ found there."""
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from recollect.base.structs import Struct
 from recollect.base.text import one_line
 from recollect.model.memory import Memory, Message
 
@@ -49,8 +49,7 @@ _ORDER = list(Role)
 _LABEL = re.compile(rf"^({'|'.join(role.capitalize() for role in Role)}): ?", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Struct, kw_only=True):
     asked: str = ""
     found: str = ""
     decided: str = ""

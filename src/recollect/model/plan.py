@@ -6,29 +6,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
 from typing import Any, get_args
 
+from recollect.base.structs import Struct, fields
 from recollect.model.codec import FIELDS_OF, Json, decode, encode, encode_field
 from recollect.model.memory import Bridge, Memory, Message
 
 Fields = Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class Create:
+class Create(Struct):
     memory: Memory
     messages: tuple[Message, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Remove:
+class Remove(Struct):
     memory: Memory
     messages: tuple[Message, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Update:  # a memory changes: only the fields that differ, in their JSON form
+class Update(Struct):  # a memory changes: only the fields that differ, in their JSON form
     id: str
     before: Fields
     after: Fields
@@ -39,50 +36,42 @@ class Update:  # a memory changes: only the fields that differ, in their JSON fo
         return cls(old.id, {n: encode_field(old, n) for n in names}, {n: encode_field(new, n) for n in names})
 
 
-@dataclass(frozen=True, slots=True)
-class Move:  # messages change thread
+class Move(Struct):  # messages change thread
     ids: tuple[str, ...]
     source: str
     target: str
 
 
-@dataclass(frozen=True, slots=True)
-class Say:  # a thread grows: messages are added to it
+class Say(Struct):  # a thread grows: messages are added to it
     id: str
     messages: tuple[Message, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unsay:
+class Unsay(Struct):
     id: str
     messages: tuple[Message, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct):
     bridge: Bridge
 
 
-@dataclass(frozen=True, slots=True)
-class Unlink:
+class Unlink(Struct):
     bridge: Bridge
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:  # from now on `old` answers as `new`: a merged memory is found under both ids
+class Alias(Struct):  # from now on `old` answers as `new`: a merged memory is found under both ids
     old: str
     new: str
     was: str = ""  # what it answered as until now, where that was already another
 
 
-@dataclass(frozen=True, slots=True)
-class Unalias:
+class Unalias(Struct):
     old: str
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct):
     """A note's file is made, changed, moved or removed. Only the part of its text that differs is held. The file is the
     truth for what a note says, so the change is made only where the file is what the plan was made from."""
 
@@ -119,8 +108,7 @@ def text_hash(text: str) -> str:
 Change = Create | Remove | Update | Move | Say | Unsay | Link | Unlink | Alias | Unalias | FileChange
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct):
     changes: tuple[Change, ...] = ()
 
     @classmethod

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from heapq import nlargest
 from typing import NamedTuple
 
 from recollect.base.moment import Moment
+from recollect.base.structs import Struct
 from recollect.model.memory import Condition, Kind, Lane, Memory, Message, Status
 from recollect.model.session import ledger_mark, turn_mark
 
@@ -25,8 +25,7 @@ class Aged(NamedTuple):  # those that age has brought to one of these statuses, 
     archive_after_days: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:  # a question and its filters; an empty filter lets everything through
+class Query(Struct, kw_only=True):  # a question and its filters; an empty filter lets everything through
     text: str = ""
     kinds: tuple[Kind, ...] = ()
     statuses: tuple[Status, ...] = ()  # as stored
@@ -59,8 +58,7 @@ class Piece(NamedTuple):
     passage: int = 0  # its number in the store
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:  # a unit that was found: a turn of a thread, or a body
+class Hit(Struct):  # a unit that was found: a turn of a thread, or a body
     memory: Memory
     score: float
     components: tuple[tuple[str, float], ...]
@@ -107,8 +105,7 @@ class Hit:  # a unit that was found: a turn of a thread, or a body
         return self.summary or (self.shown[0] if self.shown else self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Drop:  # something that was left out, and why
+class Drop(Struct):  # something that was left out, and why
     id: str
     reason: str
 

@@ -4,14 +4,13 @@ and figures by day. Their JSON is their fields."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from recollect.base.moment import Moment
+from recollect.base.structs import Struct, field
 from recollect.model.codec import Json, encode
 
 
-@dataclass(frozen=True, slots=True)
-class Happening:  # something that memory did, in one sentence
+class Happening(Struct):  # something that memory did, in one sentence
     id: str  # of the change, or of the recall
     at: Moment
     kind: str  # told, kept, waits or changed
@@ -22,16 +21,14 @@ class Happening:  # something that memory did, in one sentence
     tokens: int = 0  # that it added to what an agent reads
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
+class Activity(Struct):
     items: tuple[Happening, ...]  # newest first
 
     def as_json(self) -> Json:
         return [encode(item) for item in self.items]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:  # a memory that was judged for a prompt
+class Candidate(Struct):  # a memory that was judged for a prompt
     id: str
     title: str
     kind: str
@@ -46,15 +43,13 @@ class Candidate:  # a memory that was judged for a prompt
     components: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Told:  # what is told while the floor is above that of the one before, and no higher than its own
+class Told(Struct):  # what is told while the floor is above that of the one before, and no higher than its own
     max_floor: float
     text: str
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:  # what an agent would be told now with a prompt
+class Trial(Struct):  # what an agent would be told now with a prompt
     prompt: str
     floor: float
     text: str  # as the agent would read it; empty: it would be told nothing
@@ -66,8 +61,7 @@ class Trial:  # what an agent would be told now with a prompt
     by_floor: tuple[Told, ...] = ()  # what other floors would have the agent told; above the last one nothing is
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
+class Day(Struct):
     day: str
     prompts: int = 0
     answered: int = 0  # prompts with which something was told
@@ -76,15 +70,13 @@ class Day:
     kept: int = 0  # new memories
 
 
-@dataclass(frozen=True, slots=True)
-class StoreSize:
+class StoreSize(Struct):
     scope: str
     bytes: int
     backup_at: Moment | None  # the last backup
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(Struct):
     days: tuple[Day, ...]  # oldest first, none left out
     kinds: Mapping[str, int]
     sources: Mapping[str, int]

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from recollect.base.moment import Moment
+from recollect.base.structs import Struct, field
 from recollect.model.codec import Json, encode, version_of
 from recollect.model.memory import Bridge, Condition, Memory, Message, Status
 from recollect.model.plan import Plan, change_json
@@ -21,8 +21,7 @@ class Scope(StrEnum):  # which of the two stores: this project's, or the one for
     USER = "user"
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:  # one thing that a change did to a memory
+class Difference(Struct):  # one thing that a change did to a memory
     memory: str
     what: str  # `title`, `text`, `status`, or all of it: `created`, `2 messages added`
     before: str = ""
@@ -30,8 +29,7 @@ class Difference:  # one thing that a change did to a memory
     lines: tuple[str, ...] = ()  # of a long text: lines that begin with a space, `-` or `+`
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:  # one change in the journal
+class Entry(Struct):  # one change in the journal
     change: str
     at: Moment
     op: str
@@ -44,15 +42,13 @@ class Entry:  # one change in the journal
     differences: tuple[Difference, ...] = ()  # only where they were asked for
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:  # damage that `verify` found
+class Finding(Struct):  # damage that `verify` found
     table: str
     key: str
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct):
     by_kind_and_status: tuple[tuple[str, str, int], ...]
     vectors_by_model: dict[str, int]
     messages: int
@@ -69,8 +65,7 @@ class Counts:
         return {"memories": {**kinds}, **_fields(self, "messages bridges passages vectors changes bytes")}
 
 
-@dataclass(frozen=True, slots=True)
-class Card:  # a memory and its current state
+class Card(Struct):  # a memory and its current state
     memory: Memory
     strength: float
     scope: Scope
@@ -89,8 +84,7 @@ class Card:  # a memory and its current state
         return _with(data, replaces=list(self.replaces), context=encode(self.context))
 
 
-@dataclass(frozen=True, slots=True)
-class Cards:
+class Cards(Struct):
     cards: tuple[Card, ...]
     what: str  # what was listed, for the sentence when there is nothing: `threads`
     total: int = 0  # how many there are, on all pages
@@ -105,8 +99,7 @@ class Cards:
         return [card.as_json() for card in self.cards]
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct):
     card: Card
     asked: str  # the id that was asked for: another one when the memory was merged
     messages: tuple[Message, ...]
@@ -134,8 +127,7 @@ class Shown:
         return _with(data, files=files, file=self.file)
 
 
-@dataclass(frozen=True, slots=True)
-class Recollection:  # one hit of a recall and its current state
+class Recollection(Struct):  # one hit of a recall and its current state
     scope: Scope
     hit: Hit
     strength: float
@@ -152,8 +144,7 @@ class Recollection:  # one hit of a recall and its current state
         return _with(data, stale=list(hit.stale), **more)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:  # what a question found, what was left out and why, and how it was searched
+class Found(Struct):  # what a question found, what was left out and why, and how it was searched
     id: str
     query: str  # its beginning, where it is very long; without secrets
     at: Moment
@@ -172,8 +163,7 @@ class Found:  # what a question found, what was left out and why, and how it was
         return data | {"hits": encode(self.found), "left_out": left, "dropped": encode(self.drops)}
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:  # for an agent: what was found, with its bridges
+class Recalled(Struct):  # for an agent: what was found, with its bridges
     found: Found
     bridges: tuple[tuple[Bridge, str, str], ...]  # each with the titles at its ends
     all_bridges: int
@@ -186,8 +176,7 @@ class Recalled:  # for an agent: what was found, with its bridges
         return _with(data, memory=self.whole.as_json() if self.whole else None)
 
 
-@dataclass(frozen=True, slots=True)
-class Reasons:  # why things were shown: recalls, newest first, as they were logged
+class Reasons(Struct):  # why things were shown: recalls, newest first, as they were logged
     recalls: tuple[Mapping[str, Json], ...]
     memory: str = ""
     now: Mapping[str, float] = field(default_factory=dict)  # how useful that memory has proved, by component
@@ -199,8 +188,7 @@ class Reasons:  # why things were shown: recalls, newest first, as they were log
         return _fields(self, "memory now quiet unwanted recalls")
 
 
-@dataclass(frozen=True, slots=True)
-class Done:  # a write, done or (dry run) only shown; several of them, if they are one change
+class Done(Struct):  # a write, done or (dry run) only shown; several of them, if they are one change
     summary: str
     plan: Plan
     scope: Scope
@@ -214,8 +202,7 @@ class Done:  # a write, done or (dry run) only shown; several of them, if they a
         return data | _fields(self, "notes")
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(Struct):
     entries: tuple[tuple[Scope, Entry], ...]
 
     def as_json(self) -> Json:
@@ -226,8 +213,7 @@ class History:
         return listed
 
 
-@dataclass(frozen=True, slots=True)
-class Embedding:  # how many passages have vectors
+class Embedding(Struct):  # how many passages have vectors
     setting: str
     model: str  # its id; empty where it cannot be used, for which see `problem`
     passages: int = 0
@@ -244,8 +230,7 @@ class Embedding:  # how many passages have vectors
         return data | {"of_other_models": self.others, "problem": self.problem}
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(Struct):
     version: str
     home: str
     project: str | None
@@ -266,8 +251,7 @@ class Overview:
         return _fields(self, " ".join(self.__dataclass_fields__)) | {"stores": [*stores]}
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(Struct):
     stores: tuple[tuple[Scope, str, tuple[Finding, ...]], ...]
 
     @property
@@ -285,16 +269,14 @@ class Mark(StrEnum):
     BAD = "bad"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct):
     name: str
     mark: Mark
     detail: str
     repair: str = ""  # the command that repairs it
 
 
-@dataclass(frozen=True, slots=True)
-class Checkup:
+class Checkup(Struct):
     checks: tuple[Check, ...]
 
     @property
@@ -305,8 +287,7 @@ class Checkup:
         return _fields(self, "healthy checks")
 
 
-@dataclass(frozen=True, slots=True)
-class Configured:
+class Configured(Struct):
     settings: tuple[Mapping[str, str], ...]  # each with name, value, source and reason
     problems: tuple[str, ...]
     is_change: bool = False
@@ -314,8 +295,7 @@ class Configured:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Suggested:  # what might be tidied up: the first of each, and how many there are
+class Suggested(Struct):  # what might be tidied up: the first of each, and how many there are
     merge_candidates: tuple[Mapping[str, Json], ...]
     split_candidates: tuple[Mapping[str, Json], ...]
     recall_hints: tuple[Mapping[str, Json], ...]
@@ -331,8 +311,7 @@ class Suggested:  # what might be tidied up: the first of each, and how many the
         return _with(data, notes=list(self.notes))
 
 
-@dataclass(frozen=True, slots=True)
-class Compacted:
+class Compacted(Struct):
     strategy: str
     dry_run: bool
     actions: tuple[Mapping[str, Json], ...]
@@ -351,8 +330,7 @@ class Compacted:
         return _with(_fields(self, "strategy dry_run actions before after change"), notes=list(self.notes))
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:  # a small answer without a shape of its own: a sentence for people, the facts for programs
+class Summary(Struct):  # a small answer without a shape of its own: a sentence for people, the facts for programs
     summary: str
     facts: Mapping[str, Json]
     notes: tuple[str, ...] = ()
@@ -361,16 +339,14 @@ class Summary:  # a small answer without a shape of its own: a sentence for peop
         return {"summary": self.summary, **self.facts, "notes": list(self.notes)}
 
 
-@dataclass(frozen=True, slots=True)
-class Step:  # one step of the demo: why, the command a person would type, and its answer
+class Step(Struct):  # one step of the demo: why, the command a person would type, and its answer
     why: str
     command: str
     result: Result
     box: str = ""  # the title of a frame around the answer, if any
 
 
-@dataclass(frozen=True, slots=True)
-class Tour:
+class Tour(Struct):
     steps: tuple[Step, ...]
     ending: tuple[str, ...] = ()
 

@@ -3,11 +3,11 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple, Self
 
 from recollect.base.moment import Moment
+from recollect.base.structs import Struct, field, replace
 from recollect.base.text import clip, one_line
 
 
@@ -26,8 +26,7 @@ class EventName(StrEnum):
     OTHER = "other"  # unknown to this version
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class Session(Struct, kw_only=True):
     id: str
     host: str
     started_at: Moment
@@ -51,8 +50,7 @@ class SessionCounts(NamedTuple):
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(Struct, kw_only=True):
     id: str
     name: str  # the agent's own name for the tool
     input: Mapping[str, object]
@@ -61,8 +59,7 @@ class ToolCall:
     refused: bool = False  # the host says it was not allowed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Struct, kw_only=True):
     name: EventName
     host: str
     session_id: str
@@ -88,8 +85,7 @@ class Event:
         return self.text or self.plan[:1_000]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:  # the answer to an event; empty: nothing is printed at all
+class Reply(Struct, kw_only=True):  # the answer to an event; empty: nothing is printed at all
     context: str = ""  # for the model
     notice: str = ""  # one line for the person's eyes
     read_instead: str = ""  # a file that we just wrote for the virtual one; the only reply that decides a permission
@@ -105,8 +101,7 @@ ACTIVE = "active conversation"
 _MEANINGS = ((2, ACTIVE), (12, "short pause"), (72, "session interrupted"), (288, "new day"))
 
 
-@dataclass(frozen=True, slots=True)
-class Heartbeat:
+class Heartbeat(Struct):
     """How long nobody spoke, in beats of five minutes, counted by the clock, whoever looks and however often. A clock
     that was set back takes no beat away."""
 
@@ -191,8 +186,7 @@ def is_entered(marks: Set[str], mark: str) -> bool:
     return mark in marks or mark.rpartition(".")[0] in marks or memory_of(mark) in marks
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pointer:  # an event that was received: where to read what happened, never what was said
+class Pointer(Struct, kw_only=True):  # an event that was received: where to read what happened, never what was said
     name: str
     host: str
     session: str
@@ -239,8 +233,7 @@ class Ending(StrEnum):  # how a call, a turn or a subagent ended
     REFUSAL = "refusal"  # a person did not allow the call
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:  # how something ended, and the memories that were relevant to it; kept for a while
+class Outcome(Struct, kw_only=True):  # how something ended, and the memories that were relevant to it; kept for a while
     kind: Ending
     at: Moment
     session: str
@@ -299,16 +292,14 @@ class ToolAction(StrEnum):  # the kind of a tool call, whatever the agent calls 
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUse:  # one tool call, in neutral words
+class ToolUse(Struct):  # one tool call, in neutral words
     action: ToolAction
     tool: str = ""  # the agent's own name for it
     what: str = ""  # what was asked for: the command, the pattern, the address, the task
     files: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Act:  # what was said, or a tool call with its result: free of secrets and of everything we showed the agent
+class Act(Struct, kw_only=True):  # what was said, or a tool call with its result, without secrets and our own words
     id: str  # the same whenever the same line is read again
     at: Moment
     speaker: Speaker
@@ -323,8 +314,7 @@ class Act:  # what was said, or a tool call with its result: free of secrets and
     partial: bool = False  # parts of its text are missing: it was long, or had something fenced like our own text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionPart:  # the latest part of a session: what is new, after acts that were processed before
+class SessionPart(Struct, kw_only=True):  # the latest part of a session: new acts, after some that were processed
     host: str
     session: str
     agent: str = ""

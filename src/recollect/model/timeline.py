@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from recollect.base.moment import Moment
+from recollect.base.structs import Struct
 from recollect.model.memory import Kind, Status
 from recollect.model.session import Ending
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRow:
+class SessionRow(Struct):
     id: str
     agent: str  # its title: `Claude Code`
     began: Moment
@@ -23,15 +22,13 @@ class SessionRow:
     has_transcript: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Sessions:  # newest first
+class Sessions(Struct):  # newest first
     sessions: tuple[SessionRow, ...]
     total: int
     offset: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:  # why a memory was told
+class Reason(Struct):  # why a memory was told
     id: str
     title: str
     why: str = ""  # a sentence; empty where that is no longer on record
@@ -39,8 +36,7 @@ class Reason:  # why a memory was told
     components: Mapping[str, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Told:  # one text that was put in front of the agent
+class Told(Struct):  # one text that was put in front of the agent
     event: str
     at: Moment
     text: str  # as the agent got it; empty where its transcript does not hold it
@@ -50,8 +46,7 @@ class Told:  # one text that was put in front of the agent
     delivered: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class CallStep:
+class CallStep(Struct):
     id: str
     tool: str
     what: str
@@ -65,15 +60,13 @@ class CallStep:
         return bool(self.ended or self.told)
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:  # a person's words in the prompt they are from, of which about 600 characters are left
+class Quote(Struct):  # a person's words in the prompt they are from, of which about 600 characters are left
     text: str
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class HeardSentence:  # of a prompt
+class HeardSentence(Struct):  # of a prompt
     words: str
     rule: str  # as it is kept, or would be
     why: str
@@ -82,16 +75,14 @@ class HeardSentence:  # of a prompt
     status: Status | None = None  # of that rule
 
 
-@dataclass(frozen=True, slots=True)
-class KeptMemory:
+class KeptMemory(Struct):
     id: str
     kind: Kind
     title: str
     status: Status
 
 
-@dataclass(frozen=True, slots=True)
-class TurnSteps:
+class TurnSteps(Struct):
     number: int  # from 1; 0 is what came before the first prompt
     at: Moment
     prompt: str
@@ -107,8 +98,7 @@ class TurnSteps:
     kept: tuple[KeptMemory, ...] = ()  # besides the rules in `heard`
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(Struct):
     session: SessionRow
     turns: tuple[TurnSteps, ...]
     all_turns: int

@@ -9,7 +9,6 @@ import difflib
 import json
 import typing
 from contextlib import suppress
-from dataclasses import replace
 from enum import Enum
 from functools import partial
 
@@ -18,6 +17,7 @@ from recollect.app.session_ledger import record_asked
 from recollect.base.errors import BadInput, RecollectError, Stopped
 from recollect.base.ids import fresh_key
 from recollect.base.moment import Moment
+from recollect.base.structs import replace
 from recollect.base.text import clip, storable
 from recollect.model.codec import Json, decode, encode
 from recollect.model.result import Cards, Compacted, Done, Overview, Recalled, Result, Shown, Suggested, Summary

@@ -8,7 +8,6 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +17,7 @@ from recollect.app.states import JOB_RECORDS, OUTDATED, SESSIONS
 from recollect.base.errors import BadInput, Conflict, HomeRefused, NotFound, RecollectError
 from recollect.base.files import write_private
 from recollect.base.moment import Moment
+from recollect.base.structs import replace
 from recollect.base.text import clip, counted, one_line, storable
 from recollect.jobs import runner
 from recollect.jobs.runner import FORGETTING

@@ -8,7 +8,6 @@ import shutil
 import stat
 import sys
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +29,7 @@ from recollect.base.settings import (
     load,
     nearest_name,
 )
+from recollect.base.structs import replace
 from recollect.base.text import clip, counted
 from recollect.lifecycle.strength import status_at
 from recollect.model.memory import Kind

@@ -11,7 +11,6 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from recollect.app.core import App
 from recollect.app.states import count_answer
 from recollect.base.errors import RecollectError, StoreDamaged
 from recollect.base.moment import DAY_SECONDS, Moment
+from recollect.base.structs import Struct, field, replace
 from recollect.model.codec import Json
 from recollect.model.memory import Memory
 from recollect.model.query import ALWAYS_LOADED, Hit
@@ -55,8 +55,7 @@ class SubagentTasks:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class HookRequest:
+class HookRequest(Struct):
     app: App
     event: Event
     until_s: float  # by the monotonic clock: when the reply has to be there
@@ -98,8 +97,7 @@ class HookRequest:
         self.app.writer(self.app.scope).put(pointer)
 
 
-@dataclass(frozen=True, slots=True)
-class PromptSearch:
+class PromptSearch(Struct):
     """What a search for a prompt brought, or why nothing was searched."""
 
     found: Found | None
@@ -119,8 +117,7 @@ NOT_SEARCHED = PromptSearch(None, "not asked")
 NOTHING_TO_SEARCH = PromptSearch(None, "nothing to look for")
 
 
-@dataclass(frozen=True, slots=True)
-class HookReply:
+class HookReply(Struct):
     reply: Reply = field(default_factory=Reply)
     injection: Injection | None = None  # None: nothing is recorded or logged
     outcome: PromptSearch = NOT_SEARCHED

@@ -8,7 +8,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +18,7 @@ from recollect.base.files import read_limited
 from recollect.base.moment import Moment
 from recollect.base.paths import user_home
 from recollect.base.settings import environment
+from recollect.base.structs import replace
 from recollect.base.text import clip, counted, first_line_title, one_line, storable
 from recollect.capture import rule_relations
 from recollect.capture.prompt_rules import find_rules

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.app.core import App
 from recollect.base.errors import BadInput
 from recollect.base.moment import DAY_MICROS, Moment
+from recollect.base.structs import replace
 from recollect.base.text import clip, one_line, storable
 from recollect.lifecycle.strength import apply_age, strength
 from recollect.model.codec import Json, encode

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.app import note_files
@@ -13,6 +12,7 @@ from recollect.app.core import App
 from recollect.app.lookup import UNASKED_OPS
 from recollect.app.plan_gate import files_of
 from recollect.base.errors import BadInput, Conflict, NotFound, RecollectError, UnknownId
+from recollect.base.structs import replace
 from recollect.base.text import clip, first_line_title, one_line, storable
 from recollect.jobs.rule_contexts import with_contexts
 from recollect.lifecycle import edits

@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Annotated
@@ -28,6 +27,7 @@ from recollect.base.moment import Moment
 from recollect.base.paths import Home, user_home
 from recollect.base.project import Project
 from recollect.base.settings import environment, load
+from recollect.base.structs import Struct, field
 from recollect.base.text import clip, counted, one_line
 from recollect.capture.turns import is_used
 from recollect.jobs import transcripts
@@ -250,8 +250,7 @@ def _format_titles(kind: str, titles: Iterable[str]) -> list[str]:
     return [f"  {kind}: {clip(one_line(title), _TITLE_CHARS)}" for title in titles]
 
 
-@dataclass(slots=True)
-class Asked:
+class Asked(Struct, frozen=False):
     """One prompt, and what it would have been told."""
 
     session: str

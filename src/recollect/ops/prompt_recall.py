@@ -5,7 +5,6 @@ first; whatever is written comes after it."""
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import replace
 
 from recollect import agents
 from recollect.app import notices, session_ledger
@@ -15,6 +14,7 @@ from recollect.app.memory_search import rules_in_force, search
 from recollect.app.states import RECENT_PROMPTS, SeenPrompt
 from recollect.base.errors import RecollectError, StoreDamaged
 from recollect.base.ids import fresh_key
+from recollect.base.structs import replace
 from recollect.model.memory import Lane, Note
 from recollect.model.query import REACHED, Hit, Query
 from recollect.model.session import Heartbeat, LedgerKey, Way, memory_of

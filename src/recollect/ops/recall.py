@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.app.core import App
@@ -13,6 +12,7 @@ from recollect.app.memory_search import redact_question
 from recollect.app.memory_search import search as search_memory
 from recollect.base.errors import NotFound, RecollectError
 from recollect.base.ids import read_reference
+from recollect.base.structs import replace
 from recollect.base.text import clip, one_line, storable
 from recollect.lifecycle.strength import reinforce
 from recollect.model.codec import Json

@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence, Set
-from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 from recollect.app import language_model
@@ -14,6 +13,7 @@ from recollect.app.core import App
 from recollect.app.embedding import shorten_prompt
 from recollect.app.memory_search import search
 from recollect.base.errors import BadInput
+from recollect.base.structs import replace
 from recollect.base.text import one_line, storable
 from recollect.lifecycle.strength import apply_age, strength
 from recollect.model.ask import Use

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.app import rule_keeping
 from recollect.app.core import App
 from recollect.app.rule_keeping import KeptRule, linked_replaced, new_rule, supersede
 from recollect.base.errors import BadInput
+from recollect.base.structs import replace
 from recollect.base.text import clip, first_line_title, one_line, storable
 from recollect.capture import prompt_rules, rule_relations
 from recollect.capture.prompt_text import Action, Draft, FoundRule, Piece

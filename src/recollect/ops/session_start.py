@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
 from typing import Annotated
 
 from recollect import agents
@@ -17,6 +16,7 @@ from recollect.app.note_files import NO_FILE, NOTE_FILES, KnownFile, vault_scope
 from recollect.app.states import ALLOWED_NOTES
 from recollect.base.errors import NotFound, RecollectError, StoreDamaged
 from recollect.base.ids import fresh_key
+from recollect.base.structs import replace
 from recollect.base.text import counted
 from recollect.jobs import vault_sync
 from recollect.lifecycle.strength import status_at, strength

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -16,6 +15,7 @@ from recollect.agents.transcript import Voice
 from recollect.app import rule_keeping
 from recollect.app.core import App
 from recollect.base.moment import Moment
+from recollect.base.structs import Struct, field, replace
 from recollect.base.text import clip, estimate_tokens, one_line
 from recollect.capture.call_outcomes import SHOWN_BEFORE_S
 from recollect.capture.prompt_rules import is_like_a_rule, word_rule
@@ -50,8 +50,7 @@ _LATEST = 120_000_000  # microseconds: a prompt is written down no later than th
 _TAGS = re.compile(r"^\s*<\w+>|</\w+>\s*$")  # that a client puts around an error
 
 
-@dataclass(slots=True)
-class RawTurn:  # as the transcript tells it
+class RawTurn(Struct, frozen=False):  # as the transcript tells it
     number: int
     at: Moment = field(default_factory=lambda: Moment(0))
     begun_by: Act | None = None

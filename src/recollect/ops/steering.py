@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +14,7 @@ from recollect.app.memory_search import load_focus
 from recollect.app.memory_search import search as search_memory
 from recollect.app.states import FOCUS, write_project_view
 from recollect.base.errors import BadInput, ModelError
+from recollect.base.structs import replace
 from recollect.base.text import clip, counted, one_line, storable
 from recollect.lifecycle import compaction, edits
 from recollect.lifecycle.compaction import FIGURES, Chosen, Pair, Strategy, ThreadState

@@ -9,7 +9,6 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
@@ -21,6 +20,7 @@ from recollect.base.errors import BadImport, BadInput, NotFound, StoreReadOnly
 from recollect.base.files import create_new, read_snapshot
 from recollect.base.files import replace as replace_file
 from recollect.base.ids import is_id, is_message_id
+from recollect.base.structs import replace
 from recollect.base.text import clip, counted, one_line, storable
 from recollect.integrations.pieces import LeftAlone, Section
 from recollect.model.codec import Json, canonical, decode, decode_memory, encode

@@ -5,7 +5,6 @@ changes words only: those of threads and waiting rules in place, those of others
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +14,7 @@ from recollect.app.embedding import shorten_prompt
 from recollect.app.memory_search import search as search_memory
 from recollect.app.states import QUESTIONS, Question, Questions
 from recollect.base.errors import BadInput, RecollectError
+from recollect.base.structs import replace
 from recollect.base.text import counted
 from recollect.capture import model_questions, rule_relations
 from recollect.capture.model_questions import Learning, Proposal

@@ -11,7 +11,6 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,6 +25,7 @@ from recollect.base.ids import draw_numbers
 from recollect.base.log import Log
 from recollect.base.paths import user_home
 from recollect.base.settings import environment
+from recollect.base.structs import replace
 from recollect.base.text import clip, counted, one_line
 from recollect.jobs import runner
 from recollect.jobs.runner import VALIDATION

@@ -6,10 +6,10 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from recollect.base.shipped import load_table
+from recollect.base.structs import replace
 from recollect.base.text import one_line
 from recollect.model.passage import Role, parts
 from recollect.model.query import Hit, Piece

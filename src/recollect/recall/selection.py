@@ -7,10 +7,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from recollect.base.moment import Moment
+from recollect.base.structs import Struct, replace
 from recollect.base.text import one_line
 from recollect.model.memory import Condition, Memory, Rating, Status
 from recollect.model.query import REACHED, Drop, Hit, Query
@@ -34,8 +34,7 @@ _COMPARED_CHARS = 200  # of the beginning and of the end
 _Key = tuple[int, str]  # a memory: one id may stand in two stores
 
 
-@dataclass(frozen=True, slots=True)
-class Focus:
+class Focus(Struct):
     topic: str
     weight: float
     set_at: Moment
@@ -109,8 +108,7 @@ def focus_boost(memory: Memory, focus: Sequence[Focus]) -> float:
     return min(boost, MAX_FOCUS_BOOST)
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct):
     hits: tuple[Hit, ...]
     drops: tuple[Drop, ...]
     left_out: tuple[tuple[Status, int], ...] = ()

@@ -9,7 +9,6 @@ from binascii import Error, a2b_base64
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
 from itertools import accumulate
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 
 import re2
 
+from recollect.base.structs import Struct, field
 from recollect.redact import secret_table as table
 from recollect.redact.named import find_assigned, find_in_columns, find_mentioned
 from recollect.redact.secret_table import HOLE, LOOK, ROWS, Row, Verdicts, compiled, entropy, spans_only
@@ -37,8 +37,7 @@ _MIN_CHARS = 6  # `://:a@`
 _ECHO_MIN_BYTES, _ECHO_MIN_ENTROPY, _MAX_ECHOES = 12, 3.0, 64
 
 
-@dataclass(frozen=True, slots=True)
-class Cleaned:
+class Cleaned(Struct):
     text: str
     found: tuple[tuple[str, int], ...]  # how many of each kind were taken out, sorted by kind
     judged: int = field(default=0, compare=False)  # how many values were judged: what a text costs, in work
@@ -99,8 +98,7 @@ class Redactor:
         return f"[redacted:{kind}:{digest.hexdigest()}]".encode()
 
 
-@dataclass(slots=True)
-class _Draft:  # a text that is being redacted: `marks` says, in order, what each hole in `buffer` stands for
+class _Draft(Struct, frozen=False):  # a text being redacted: `marks` says, in order, what each hole stands for
     buffer: bytes
     marks: list[bytes] = field(default_factory=list)
 

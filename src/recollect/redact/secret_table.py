@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import re2
 
 from recollect.base.shipped import load_table
+from recollect.base.structs import Struct
 
 HOLE = b"\xff"
 _MAX_MEMORY_BYTES = 64 << 20  # for one pattern: were it to run out, the keyword set would report nothing found
 Verdicts = dict[Any, Any]  # what was judged in one text so far, by what it depends on: nothing is judged twice
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct):
     found_as: str
     kind: str
     keywords: tuple[str, ...]  # unless one of these is in the text, in whatever case, the pattern is not run

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from recollect.base.moment import Moment
+from recollect.base.structs import replace
 from recollect.base.text import clip, counted, one_line
 from recollect.model.memory import Kind, Note, Status
 from recollect.model.result import Found, Recalled, Recollection, Scope, Shown

@@ -6,11 +6,11 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recollect.base.errors import Conflict, StoreError
+from recollect.base.structs import replace
 from recollect.model.codec import content_hash
 from recollect.model.memory import Bridge, Lane, Memory, Message, Sketch, Status
 from recollect.model.query import Aged, Query

@@ -8,12 +8,12 @@ content hash alone (the store has the rest), a removed one with all it had.
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import groupby
 from typing import Any, get_origin
 
 from recollect.base.errors import Conflict, IdTaken, NotFound, StoreBusy, StoreDamaged
 from recollect.base.moment import Moment
+from recollect.base.structs import replace
 from recollect.model import codec
 from recollect.model import plan as plans
 from recollect.model.codec import FIELDS, USAGE, canonical, content_hash, decode_memory, encode, encode_field

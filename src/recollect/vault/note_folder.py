@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from typing import NamedTuple
 from recollect.base import files
 from recollect.base.errors import BadInput, Conflict
 from recollect.base.files import create_new, read_limited
+from recollect.base.structs import Struct, field
 from recollect.base.text import one_line, storable
 
 SUFFIXES = (".md", ".markdown")
@@ -41,8 +41,7 @@ class Vault(NamedTuple):
     mode: int = 0o600  # of new files
 
 
-@dataclass(slots=True)
-class Scan:
+class Scan(Struct, frozen=False):
     stamps: dict[str, Stamp] = field(default_factory=dict)  # by path below the vault's base, with slashes
     refused: list[Refusal] = field(default_factory=list)
     is_whole: bool = True  # False: there are more

@@ -7,12 +7,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from recollect.base.moment import Moment
+from recollect.base.structs import replace
 from recollect.base.text import clip, one_line
 from recollect.model.memory import Lane, Note, Status
 from recollect.vault import dialects
