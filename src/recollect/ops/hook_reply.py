@@ -25,7 +25,6 @@ from recollect.model.memory import Memory
 from recollect.model.query import ALWAYS_LOADED, Hit
 from recollect.model.result import Found, Recollection, Scope
 from recollect.model.session import Event, LedgerKey, Reply, ToolCall, Way, memory_of
-from recollect.ops.recall import record_recall
 from recollect.render.inject import Injection
 
 _MAX_TASKS = 500
@@ -146,6 +145,8 @@ class HookReply(Struct):
         }  # fmt: skip
 
         def write() -> None:
+            from recollect.ops.recall import record_recall  # no reply waits for it
+
             if delivered and self.record_shown is not None:
                 self.record_shown(app)
             left_out = {drop.id for drop in injection.left_out}
