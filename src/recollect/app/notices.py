@@ -1,6 +1,6 @@
 """Lines for a person: what was kept, what an agent was told, what the last session left. A line stands in the answer to
-the event it belongs to; else it waits for the end of a turn, a prompt or a session's start. Where the user switched them
-on there are toasts, too: notices on the desktop, by notify-send, osascript or PowerShell."""
+the event it belongs to; else it waits for the end of a turn, a prompt or a session's start. Where the user switched
+them on there are toasts, too: notices on the desktop, by notify-send, osascript or PowerShell."""
 
 from __future__ import annotations
 

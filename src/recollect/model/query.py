@@ -162,7 +162,7 @@ class WordEvidence(NamedTuple):
         return found
 
 
-# NamedTuples from here on: a question makes hundreds, and a frozen dataclass takes three times as long.
+# NamedTuples from here on: a question makes hundreds, and a Struct takes three times as long.
 class Owner(NamedTuple):
     memory: int
     unit: int
