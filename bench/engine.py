@@ -151,6 +151,8 @@ def give_vectors(path: str) -> None:
         store.put_vectors(_MODEL, [(seq, row.tobytes()) for (seq, _), row in zip(missing, rows, strict=False)])
         given += len(missing)
         child.say(given)
+    for _ in store.build_index(_MODEL) if store.lacks_index(_MODEL) else ():
+        pass
     store.close()
     child.say({"passages": counts.passages})
 

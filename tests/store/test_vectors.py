@@ -98,7 +98,7 @@ def test_vectors_stay_with_their_text_and_go_with_it(store: Store):
     archived = replace(talk, status=Status.ARCHIVED)
     summed_up = Update.between(archived, replace(archived, body="In sum.", topics=("night",)))
     done = do(store, Say(talk.id, (later,)), summed_up)
-    assert [text for _, text in store.vectorless("m", 100)] == ["Talk\nit works again", "Talk\nIn sum."]
+    assert {text for _, text in store.vectorless("m", 100)} == {"Talk\nit works again", "Talk\nIn sum."}
     assert [hit.memory.id for hit in search(store, Query(text="works again"))] == [talk.id]
     store.undo(done, act("undo"))
     assert [text for _, text in store.vectorless("m", 100)] == ["Talk\nbody"]

@@ -120,12 +120,6 @@ class App:
         environ = environment()
         return Places(user_home(environ), self.project.root if self.project else None, environ)
 
-    def share_vectors(self, other: App) -> None:
-        """Uses the vectors that another App for the same place has in memory."""
-        for (path, read_only), store in other._open.items():
-            if read_only and path is not None:
-                self._opened(path, read_only=True).share_vectors(store)
-
     def find(self, name: str) -> tuple[Scope, Memory]:
         """The memory that a person or an agent means by an id, a part of one, a title, `last` or a list number."""
         from recollect.app.lookup import find_memory

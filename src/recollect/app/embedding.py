@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
@@ -145,6 +145,32 @@ class FillState(Struct, frozen=False):
     scope: Scope = Scope.USER
     waiting: list[tuple[int, str]] = field(default_factory=list)  # its passages without a vector of this model
     problem: str = ""  # why the model could not be used last time: logged once, not at every try
+
+
+class IndexState(NamedTuple):
+    app: App  # whose connection the steps use
+    steps: Iterator[None]
+
+
+def build_indexes(app: App, memo: Memo) -> bool:
+    """Job: builds what makes searches in large stores fast, a step at a time."""
+    state: IndexState | None = memo.get(IndexState)
+    if state is None or state.app is not app:
+        try:
+            model = app.embedder.id
+        except ModelLoading:
+            return False
+        except (ModelError, BadInput):
+            model = ""  # by words alone
+        stores = [app.writer(scope) for scope, _ in app.scopes()]
+        lacking = next((store for store in stores if store.lacks_index(model)), None)
+        if lacking is None:
+            return False
+        memo[IndexState] = state = IndexState(app, lacking.build_index(model))
+    for _ in state.steps:
+        return True
+    del memo[IndexState]
+    return True
 
 
 def fill(app: App, memo: Memo) -> bool:

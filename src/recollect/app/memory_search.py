@@ -129,6 +129,8 @@ def search_stores(
 ) -> Answer:  # fmt: skip
     """Not `deep`: no second search where filters leave less than was asked for, because somebody waits."""
     began = time.thread_time()
+    for store in stores if isinstance(vector, QuestionVector) else ():
+        store.load_vectors(vector.model)  # nobody waits, and words are then looked up more thoroughly, too
     evidence = [store.words(query.text) for store in stores]
     engine = _Engine(stores, query, evidence, now, rules, vector, focus, depth=1)
     selected = engine.select()

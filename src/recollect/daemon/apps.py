@@ -116,7 +116,7 @@ class WarmApp(App):
         """Raises as the model and the stores do."""
         embedder = self.model.embedder(self.settings.text(_MODEL))
         for _, store in self.scopes():
-            store.nearest(embedder.id, bytes(4 * embedder.dim), 1, ())
+            store.load_vectors(embedder.id)
         self.warm = True
 
 
@@ -169,15 +169,6 @@ class Apps:
         project = self._project(project_folder or cwd)
         settings = self._settings(project, environ)
         app = self._new_app(project, settings, warm=self._model.is_ready(settings.text(_MODEL)))
-        # Vectors that the open App of the same project has in memory need not be read again.
-        entry = self._open.get(_key(project))
-        if entry is not None and entry.app.warm and entry.lock.acquire(timeout=LOCK_WAIT_S):
-            try:
-                if not entry.dropped:
-                    app.share_vectors(entry.app)
-            finally:
-                entry.lock.release()
-                _close_if_dropped(entry)
         try:
             yield app
         finally:

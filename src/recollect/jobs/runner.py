@@ -57,6 +57,7 @@ class Job(NamedTuple):
 
 JOBS: tuple[Job, ...] = (
     Job("vectors", "app.embedding:fill", 10),
+    Job("indexes", "app.embedding:build_indexes", 20),
     Job("transcripts", "jobs.transcripts:work", 600, quiet_s=1.5),
     Job("rule-copies", "ops.install:update_copies", 60),
     Job("vaults", "jobs.vault_sync:watch", 0.6),

@@ -20,6 +20,7 @@ from recollect.store.connect import Tuning, translated_errors
 from recollect.store.protocol import AnyRecord, Progress, Record
 
 if TYPE_CHECKING:
+    from recollect.store.passage_index import PassageIndex
     from recollect.store.vectors import Vectors
 
 T = TypeVar("T")
@@ -79,6 +80,8 @@ class Database:
         self._term_counts: Counter[str] = Counter()
         """What this transaction did to the counts of terms: written once, before it ends or asks for words."""
         self._vectors: dict[str, Vectors] = {}  # by model, loaded when first asked for (search.py)
+        self._file: PassageIndex | None = None
+        self._tried_key = ""  # that of the index file that is open, or could not be used
         if read_only:
             return
         try:

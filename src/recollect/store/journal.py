@@ -251,6 +251,7 @@ class Journal(Search):
         """With a header, the journal keeps that it happened and to which ids, so that nothing brings them back."""
         listed = list(ids)
         with self.transaction():
+            self._drop_index()
             self._every(_FORGET_OUTCOMES, listed)
             for id in ids:
                 if whole := self._current(id):

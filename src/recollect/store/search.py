@@ -8,26 +8,31 @@ passages alone. User text never reaches MATCH: only terms that our own tokenizer
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.base.errors import Conflict
+from recollect.base.ids import fresh_key
 from recollect.base.moment import Moment
 from recollect.model.memory import Memory, Message
 from recollect.model.passage import Span, embeddable, spans
 from recollect.model.query import Owner, PassageEvidence, Place, TermEvidence, VectorEvidence, WordEvidence
+from recollect.model.session import StateRecord
 from recollect.store import rows, tokenizer
 from recollect.store.connect import translated_errors
 from recollect.store.database import AMONG, Database
 
 if TYPE_CHECKING:
+    from recollect.store.passage_index import PassageIndex
     from recollect.store.vectors import Vectors
 
 MAX_TERMS = 10
 MAX_POSTINGS = 3_000
+INDEXED_FROM = 2_000  # passages: with fewer the database's own index is as fast
+_INDEX = "passage_index"  # the state that says which index file belongs to the database
 MAX_QUESTION_CHARS = 4_000  # a pasted log is asked by its beginning
 HEAD_CHARS = 400  # of a message: where a turn record says what was asked, found and decided, before all that was said
 _ALL = ""  # no term is empty: its count is the number of all passages
@@ -70,20 +75,23 @@ class Search(Database):
 
     @contextmanager
     def _reindexed(self, *ids: str) -> Iterator[None]:
-        """Around a change of these memories' text. Passages that stay the same keep their place and their vectors;
-        vectors in memory go by a passage's number, so other words get another number."""
+        """Around a change of these memories' text. Passages that stay the same keep their number and their vectors;
+        vectors and index files go by a passage's number, so with other words, title or topics it gets another."""
         indexed = {id: self._indexed(self._seq(id)) for id in ids}
         yield
         for id, before in indexed.items():
             seq, current = self._seq(id), self._current(id)
             wanted, now = set(spans(*current) if current else ()), self._indexed(seq)
-            same = {
-                passage
-                for passage, (words, _) in before.items()
-                if words[0] in wanted and passage in now and now[passage][0] == words
-            }
-            self._db.executemany("DELETE FROM passage WHERE seq = ?", [(passage,) for passage in before.keys() - same])
+            same = {passage for passage, held in before.items() if held[0][0] in wanted and now.get(passage) == held}
             self._put_passages(seq, sorted(wanted - {before[passage][0][0] for passage in same}))
+            gone, put = (
+                before.keys() - same,
+                {words: new for new, (words, _) in self._indexed(seq).items() if new not in before},
+            )
+            # Only the title or the topics are other ones: it means the same.
+            moved = [(put[before[old][0]], old) for old in gone if before[old][0] in put]
+            self._db.executemany("UPDATE vector SET passage_seq = ? WHERE passage_seq = ?", moved)
+            self._db.executemany("DELETE FROM passage WHERE seq = ?", [(passage,) for passage in gone])
             old, new = ({row for _, row in held.values()} for held in (before, self._indexed(seq)))
             self._index(sorted(old - new), sorted(new - old))
 
@@ -122,7 +130,6 @@ class Search(Database):
 
     def words(self, question: str, *, most: int = 0) -> WordEvidence:
         """Unknown terms are named, too: a question of which only the small change is known is not well answered."""
-        most = most or MAX_POSTINGS
         with translated_errors(self.path):
             if self._db.in_transaction:  # it finds what was written in it
                 self._settle_terms()
@@ -131,22 +138,102 @@ class Search(Database):
             sql = f"SELECT term, passages FROM term WHERE term {AMONG}"  # noqa: S608
             counts = dict(self._every(sql, [_ALL, *meaning]))
             passages = counts.pop(_ALL, 0)
-            chosen, postings = list[tuple[int, str]](), 0
-            for count, term in sorted((count, term) for term, count in counts.items() if count)[:MAX_TERMS]:
-                if chosen and postings + count > most:
-                    break
-                chosen.append((count, term))
-                postings += count
-            newest = self._value("SELECT coalesce(max(seq), 0) FROM passage") if postings > most else 0
-            floor = int(newest * (1 - most / postings)) if newest else 0
-            sql = f"SELECT rowid, {_BM25} FROM words WHERE words MATCH ? AND rowid > ?"  # noqa: S608
+            known = sorted((count, term) for term, count in counts.items() if count)[:MAX_TERMS]
+            index = self._index_in_use()
+            chosen, floor = (known, index.last) if index else self._within(known, most or MAX_POSTINGS)
+            sql = f"SELECT rowid, {_BM25} FROM words WHERE words MATCH ? AND rowid > ? ORDER BY rowid DESC LIMIT ?"  # noqa: S608
             found = []
             for count, term in chosen:
                 # BM25 of the one term, divided by the rarity that SQLite gave it: rarity is pooled over stores later.
                 rarity = max(1e-6, math.log((passages - count + 0.5) / (count + 0.5))) if passages >= count else 1e-6
-                found.append(TermEvidence(term, count, tuple(self._every(sql, _quoted([term]), floor)), -1 / rarity))
+                rows = self._every(sql, _quoted([term]), floor, MAX_POSTINGS if index else -1)
+                found.append(TermEvidence(term, count, tuple(rows), -1 / rarity))
             unknown = [term for term in meaning if not counts.get(term)]
-            return WordEvidence(passages, (*found, *(TermEvidence(term, 0, ()) for term in unknown[:MAX_TERMS])))
+            evidence = WordEvidence(passages, (*found, *(TermEvidence(term, 0, ()) for term in unknown[:MAX_TERMS])))
+            return self._with_index(evidence, index) if index else evidence
+
+    def _within(self, known: list[tuple[int, str]], most: int) -> tuple[list[tuple[int, str]], int]:
+        """The terms that together are in no more than so many passages, and after which passage."""
+        chosen, postings = list[tuple[int, str]](), 0
+        for count, term in known:
+            if chosen and postings + count > most:
+                break
+            chosen.append((count, term))
+            postings += count
+        newest = self._value("SELECT coalesce(max(seq), 0) FROM passage") if postings > most else 0
+        return chosen, int(newest * (1 - most / postings)) if newest else 0
+
+    def _with_index(self, later: WordEvidence, index: PassageIndex) -> WordEvidence:
+        from recollect.store.passage_index import IndexedWords, average_length
+
+        [after] = self._first("SELECT count(*) FROM passage WHERE seq > ?", index.last)
+        is_whole = later.passages - after == len(index)
+        totals = self._first("SELECT block FROM words_data WHERE id = 1")
+        return IndexedWords.of(
+            later, index, average_length(totals[0] if totals else b""), None if is_whole else self._gone
+        )
+
+    def _gone(self, passages: list[int]) -> set[int]:
+        return set(passages) - self.owners(passages).keys()
+
+    # The index file (passage_index.py). It is opened when vectors are asked for: to check it takes as long as a few
+    # questions by words.
+
+    def _index_key(self) -> str:
+        found = self._first("SELECT value FROM state WHERE name = ?", _INDEX)
+        return str(found[0]) if found else ""
+
+    def _index_in_use(self) -> PassageIndex | None:
+        return self._file if self._file and self._file.key == self._index_key() else None
+
+    def _open_index(self) -> PassageIndex | None:
+        key = self._index_key()
+        if key != self._tried_key and self.path is not None:
+            from recollect.store.passage_index import open_index
+
+            self._tried_key, self._file = key, open_index(self._index_path, key) if key else None
+        return self._file
+
+    @property
+    def _index_path(self) -> Path:
+        return Path(self.path or "").with_suffix(".index")
+
+    def lacks_index(self, model: str) -> bool:
+        """Whether a new index file would be worth its while."""
+        [passages] = self._first("SELECT coalesce((SELECT passages FROM term WHERE term = ''), 0)")
+        if self.path is None or passages < INDEXED_FROM:
+            return False
+        index, spare = self._open_index(), INDEXED_FROM + passages // 50
+        vectors = self._value("SELECT coalesce((SELECT vectors FROM vector_count WHERE model = ?), 0)", model)
+        if index is None:
+            return True
+        held = len(index.vectors) if index.model == model else 0
+        later = self._value("SELECT count(*) FROM passage WHERE seq > ?", index.last)
+        return bool(max(later, vectors - held) > spare)
+
+    def build_index(self, model: str) -> Iterator[None]:
+        """In small steps. Nothing where the database was purged or reindexed meanwhile."""
+        if self.path is None:
+            return
+        from recollect.store.passage_index import open_index, write_index
+
+        before, key = self._index_key(), fresh_key()
+        unfinished = self._index_path.with_name(f"{self._index_path.name}.{key}")
+        try:
+            yield from write_index(unfinished, self._every, model, key)
+            with self.transaction():
+                if self._index_key() == before and open_index(unfinished, key):
+                    unfinished.replace(self._index_path)
+                    self.put(StateRecord(_INDEX, key))
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def _drop_index(self) -> None:
+        """With what builds that were cut off have left. Another key, so that none that is under way is used."""
+        if self.path is not None:
+            self.put(StateRecord(_INDEX, fresh_key()))
+            for file in self.path.parent.glob(f"{self._index_path.name}*"):
+                file.unlink(missing_ok=True)
 
     def about(self, topic: str, limit: int) -> list[int]:
         by_id = self._first("SELECT seq FROM memory WHERE id = ?", topic)
@@ -167,12 +254,14 @@ class Search(Database):
         self, model: str, question: bytes, count: int, also: Sequence[int], *, voice: float = 0.0
     ) -> VectorEvidence:
         vectors = self._refreshed(model)
-        passages = f"SELECT seq FROM passage WHERE memory_seq {AMONG}"  # noqa: S608
         while near := vectors.nearest(question, count, also, voice):
-            # Of those near, some may have been deleted since they were loaded: without them others come up.
-            memories = list({one.memory for one in near.values()})
-            if not vectors.stale or not vectors.forget(memories, [seq for (seq,) in self._every(passages, memories)]):
+            # Of those near, some may have been deleted since the index file was made: without them others come up.
+            found = set(vectors.passages_of(near)) if vectors.stale else set()
+            sql = f"SELECT passage_seq FROM vector WHERE model = ? AND passage_seq {AMONG}"  # noqa: S608
+            gone = found - {seq for (seq,) in self._every(sql, model, list(found))} if found else found
+            if not gone:
                 break
+            vectors.forget(gone)
         missing = """SELECT max(0, coalesce((SELECT passages FROM term WHERE term = ''), 0)
                      - coalesce((SELECT vectors FROM vector_count WHERE model = ?), 0))"""
         return VectorEvidence(near, self._value(missing, model), vectors.background(question))
@@ -194,15 +283,16 @@ class Search(Database):
     ) -> list[tuple[int, int, float]]:
         return self._refreshed(model).pairs(memories, above, more)
 
-    def share_vectors(self, other: Search) -> None:
-        """Takes over what another connection to the same file has in memory: reading it takes seconds in a large
-        store. From then on each refreshes its own."""
-        self._vectors = {model: copy.copy(vectors) for model, vectors in other._vectors.items()}
+    def load_vectors(self, model: str) -> None:
+        self._refreshed(model)
 
     def _refreshed(self, model: str) -> Vectors:
         from recollect.store.vectors import Vectors
 
-        vectors = self._vectors[model] if model in self._vectors else Vectors(model)
+        index, vectors = self._open_index(), self._vectors.get(model)
+        base = index.vectors if index and index.model == model else None
+        if vectors is None or vectors.taken_from is not base:
+            vectors = Vectors(model, base)
         self._vectors = {model: vectors}  # whoever asks by another model does so from now on
         vectors.refresh(self._every)
         return vectors

@@ -79,6 +79,7 @@ class SqliteStore(Journal):
     def reindex(self, progress: Progress = silent) -> int:
         """Passages that are still right keep their vectors; full text and term counts are built anew."""
         with self.transaction():
+            self._drop_index()
             total = self._value("SELECT count(*) FROM memory")
             for done, (seq, memory, messages) in enumerate(self._everything(), start=1):
                 wanted = spans(memory, messages)

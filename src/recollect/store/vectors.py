@@ -1,14 +1,14 @@
 """Vectors: how they are stored, and the search among them.
 
-A vector is stored as signed bytes with one scale (388 bytes for 384 numbers). In memory are the bytes and one bit per
-number: a question is compared by bits with all, which is cheap, then by bytes with the best of those (up to a few
-thousand, by bytes with all). A unit is as near as its nearest passage; the mean of its passages is measured, too.
+A vector is stored as signed bytes with one scale (388 bytes for 384 numbers). A question is compared by one bit per
+number with all, which is cheap, then by bytes with the best of those (up to a few thousand, by bytes with all). A unit
+is as near as its nearest passage; the mean of its passages is measured, too. In a large store most vectors are in the
+index file (passage_index.py); those of later passages are read from the database.
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ _RESCORED = 2_000
 _SAMPLED = 500
 _PAGE = 50_000
 _BLOCK = 4_096  # memories measured at a time
-_SCALE_BYTES = 4
+SCALE_BYTES = 4
 _LEAST_SCALE = 1e-30  # of a vector of zeros: scale 0 marks a deleted row
 
 Floats = NDArray[np.float32]
@@ -40,7 +40,7 @@ def closest(question: bytes, packed: Iterable[tuple[str, bytes]]) -> dict[str, f
     """For each name the nearest of its vectors; those of another size are left out."""
     asked = np.frombuffer(question, dtype="<f4")
     names, data = zip(*packed, strict=True) if (packed := list(packed)) else ((), ())
-    page = _Page.of([(place, 0, 0, one, 0) for place, one in enumerate(data)], len(asked))
+    page = Page.of([(place, 0, 0, one, 0) for place, one in enumerate(data)], len(asked))
     near = (page.numbers.astype(np.float32) @ asked) * page.scales
     found: dict[str, float] = {}
     for place, how in zip(page.passages.tolist(), near.tolist(), strict=True):
@@ -48,139 +48,192 @@ def closest(question: bytes, packed: Iterable[tuple[str, bytes]]) -> dict[str, f
     return found
 
 
-class Vectors:
-    """The vectors of one model, refreshed when the database has changed."""
+class Segment(NamedTuple):
+    """Vectors in the order of their passages, and grouped by unit, so that all passages of one are found at once."""
 
-    def __init__(self, model: str) -> None:
-        self._model = model
-        self._changes = 0
-        self.stale = False  # some were deleted since they were loaded
-        self._clear(0)
+    rows: Page
+    bits: NDArray[np.uint64]
+    by_unit: Grouped
+    lengths: Floats  # of the sum of each unit's vectors: the divisor of its mean, whatever is asked
 
-    def _clear(self, dim: int) -> None:
-        self._dim = dim
-        self._rows = _Page.of([], dim)
-        self._bits = np.empty((-(-dim // 64), 0), np.uint64)
-        self._by_unit = _Grouped.of(self._rows.units)
-        self._lengths: Floats = np.empty(0, np.float32)
-
-    def refresh(self, query: Query) -> None:
-        """Loads what was added. What was deleted stays until half of it is gone; `forget` is told of those that come
-        up."""
-        counted = query("SELECT vectors, changes FROM vector_count WHERE model = ?", self._model)
-        [(stored, changes)] = counted or [(0, 0)]
-        if changes == self._changes:
-            return
-        last = int(self._rows.passages[-1]) if len(self) else 0
-        [(added,)] = query("SELECT count(*) FROM vector WHERE model = ? AND passage_seq > ?", self._model, last)
-        if not len(self) / 2 <= stored - added <= len(self):  # more: vectors of older passages came late
-            self._clear(self._dim)
-            last = 0
-        self.stale = stored - added < len(self)
-        sql = f"""
-            SELECT v.passage_seq, p.memory_seq, p.unit, v.data, p.voice
-            FROM vector v JOIN passage p ON p.seq = v.passage_seq
-            WHERE v.model = ? AND v.passage_seq > ? ORDER BY v.passage_seq LIMIT {_PAGE}"""  # noqa: S608
-        pages: list[_Page] = []
-        while page := query(sql, self._model, last):
-            last = page[-1][0]
-            pages.append(_Page.of(page, self._dim or len(page[0][3]) - _SCALE_BYTES))
-        if pages:
-            self._join(pages)
-        # By unit, so that all passages of one are found at once. Only units that have new passages are measured.
-        known, lengths, fresh = self._by_unit.known, self._lengths, self._rows.units[len(self._by_unit.rows) :]
-        self._by_unit = _Grouped.of(self._rows.units)
-        self._lengths = np.ones(len(self._by_unit.known), np.float32)
-        self._lengths[np.searchsorted(self._by_unit.known, known)] = lengths
-        changed = np.searchsorted(self._by_unit.known, np.unique(fresh))
-        for at in range(0, len(changed), _BLOCK):
-            self._lengths[changed[at : at + _BLOCK]] = self._measured(changed[at : at + _BLOCK])
-        self._changes = changes
-
-    def _join(self, pages: list[_Page]) -> None:
-        if not len(self):
-            self._clear(pages[0].numbers.shape[1])
-        # Joined once: page by page, everything would be copied again and again.
-        self._bits = np.concatenate([self._bits, *(_bits(page.numbers) for page in pages)], axis=1)
-        self._rows = _Page(*map(np.concatenate, zip(self._rows, *pages, strict=True)))
-
-    def _measured(self, places: Rows) -> Floats:
-        """The length of the sum of a unit's vectors: the divisor of its mean, whatever is asked."""
-        rows, begins, counts = self._by_unit.rows_of(places)
-        lengths = np.ones(len(begins), np.float32)
-        several = counts > 1
-        if several.any():
-            vectors = self._rows.numbers[rows].astype(np.float32) * self._rows.scales[rows, None]
-            lengths[several] = np.linalg.norm(_sums(vectors, begins, counts)[several], axis=1)
-        return np.maximum(lengths, 1e-9)
+    @classmethod
+    def of(cls, rows: Page) -> Segment:
+        by_unit = Grouped.of(rows.units)
+        found = cls(rows, bits_of(rows.numbers), by_unit, np.ones(len(by_unit.known), np.float32))
+        found.measure(np.arange(len(by_unit.known)))
+        return found
 
     def __len__(self) -> int:
-        return len(self._rows.passages)
+        return len(self.rows.passages)
 
-    def nearest(self, question: bytes, count: int, also: Iterable[int], voice: float = 0.0) -> dict[int, Nearness]:
-        """The nearest units, and those of `also` that have vectors."""
-        asked = np.frombuffer(question, dtype="<f4")
-        if not len(self) or len(asked) != self._dim:
-            return {}
+    @property
+    def dim(self) -> int:
+        return int(self.rows.numbers.shape[1])
+
+    @property
+    def last(self) -> int:
+        return int(self.rows.passages[-1]) if len(self) else 0
+
+    def measure(self, places: Rows) -> None:
+        several = places[self.by_unit.counts[places] > 1]
+        for part in (several[at : at + _BLOCK] for at in range(0, len(several), _BLOCK)):
+            self.lengths[part] = np.maximum(np.linalg.norm(self.sums(part), axis=1), 1e-9)
+
+    def sums(self, places: Rows) -> Floats:
+        rows, begins, counts = self.by_unit.rows_of(places)
+        return _sums(self.rows.numbers[rows].astype(np.float32) * self.rows.scales[rows, None], begins, counts)
+
+    def closeness(self, asked: Floats, rows: Rows) -> Floats:
+        found: Floats = (self.rows.numbers[rows].astype(np.float32) @ asked) * self.rows.scales[rows]
+        return found
+
+    def nearest(self, asked: Floats, count: int) -> tuple[Floats, Rows]:
+        """The nearest rows (all, where there are no more than `count`): how near, and of which units."""
         likely = np.arange(len(self))
         if len(self) > _ALL_EXACT:
             differing = np.zeros(len(self), np.uint16)
-            for column, word in zip(self._bits, _bits(asked[None, :])[:, 0], strict=True):
+            for column, word in zip(self.bits, bits_of(asked[None, :])[:, 0], strict=True):
                 differing += np.bitwise_count(column ^ word)
             # Counting each distance finds the limit without sorting: there are only as many as a vector has numbers.
             limit = np.searchsorted(np.cumsum(np.bincount(differing)), max(_RESCORED, 2 * count))
             likely = np.flatnonzero(differing <= limit)
+        close = self.closeness(asked, likely)
         if len(likely) > count:
-            likely = likely[np.argpartition(-self._closeness(asked, likely), count)[:count]]
-        places, units = self._by_unit.places(np.union1d(self._rows.units[likely], np.fromiter(also, np.int64)))
-        if not len(units):
+            best = np.argpartition(-close, count)[:count]
+            likely, close = likely[best], close[best]
+        return close, self.rows.units[likely]
+
+    def near(self, asked: Floats, units: Rows, voice: float) -> dict[int, Nearness]:
+        places, known = self.by_unit.places(units)
+        if not len(known):
             return {}
-        rows, begins, _ = self._by_unit.rows_of(places)
-        close = self._closeness(asked, rows)
+        rows, begins, _ = self.by_unit.rows_of(places)
+        close = self.closeness(asked, rows)
         best = voiced = np.maximum.reduceat(close, begins)
         if voice:
-            voiced = np.maximum.reduceat(close * (1 + voice / 100 * self._rows.voices[rows]), begins)
-        middles = np.add.reduceat(close, begins) / self._lengths[places]
-        alive = np.add.reduceat(self._rows.scales[rows], begins) > 0
-        columns = (units, alive, best, middles, self._rows.memories[rows[begins]], voiced)
+            voiced = np.maximum.reduceat(close * (1 + voice / 100 * self.rows.voices[rows]), begins)
+        middles = np.add.reduceat(close, begins) / self.lengths[places]
+        alive = np.add.reduceat(self.rows.scales[rows], begins) > 0
+        columns = (known, alive, best, middles, self.rows.memories[rows[begins]], voiced)
         found = zip(*(column.tolist() for column in columns), strict=True)
         return {unit: Nearness(*near) for unit, lives, *near in found if lives}
+
+
+class Vectors:
+    """The vectors of one model, refreshed when the database has changed: those of an index file, each passage up to its
+    last one, and those of later passages."""
+
+    def __init__(self, model: str, base: Segment | None = None) -> None:
+        self._model = model
+        self._changes = self._forgotten = 0
+        self.taken_from = base
+        self.base = base or Segment.of(Page.of([], 0))
+        self._tail = Segment.of(Page.of([], self.base.dim))
+        self._shared: dict[int, tuple[float, float, float]] = {}
+        """Units with vectors in both: the lengths of the two sums and of their sum."""
+        self.stale = False  # some of the index file were deleted since
+
+    @property
+    def _segments(self) -> list[Segment]:
+        return [segment for segment in (self.base, self._tail) if len(segment)]
+
+    def refresh(self, query: Query) -> None:
+        """What is deleted of the index file stays; `forget` is told of those that come up."""
+        counted = query("SELECT vectors, changes FROM vector_count WHERE model = ?", self._model)
+        [(stored, changes)] = counted or [(0, 0)]
+        if changes == self._changes:
+            return
+        sql = "SELECT passage_seq FROM vector WHERE model = ? AND passage_seq > ? ORDER BY passage_seq"
+        listed = np.fromiter((seq for (seq,) in query(sql, self._model, self.base.last)), np.int64)
+        if stored - len(listed) > len(self.base) - self._forgotten:  # some came back: the file is no longer right
+            self.base, self._forgotten = Segment.of(Page.of([], 0)), 0
+            self.refresh(query)
+            return
+        self.stale = stored - len(listed) < len(self.base) - self._forgotten
+        rows = self._tail.rows
+        new, kept = np.setdiff1d(listed, rows.passages), np.flatnonzero(np.isin(rows.passages, listed))
+        sql = """
+            SELECT v.passage_seq, p.memory_seq, p.unit, v.data, p.voice
+            FROM vector v JOIN passage p ON p.seq = v.passage_seq
+            WHERE v.model = ? AND v.passage_seq BETWEEN ? AND ? ORDER BY v.passage_seq"""
+        pages = [rows.take(kept)] if len(kept) else []
+        for part in (new[at : at + _PAGE] for at in range(0, len(new), _PAGE)):
+            wanted = set(part.tolist())
+            page = [row for row in query(sql, self._model, int(part[0]), int(part[-1])) if row[0] in wanted]
+            dim = self.base.dim or (pages[0].numbers.shape[1] if pages else len(page[0][3]) - SCALE_BYTES)
+            pages.append(Page.of(page, dim))
+        joined = Page.joined(pages) if pages else Page.of([], self.base.dim)
+        self._tail = Segment.of(joined.take(np.argsort(joined.passages, kind="stable")))
+        self._compare()
+        self._changes = changes
+
+    def _compare(self) -> None:
+        base, units = self.base.by_unit.places(self._tail.by_unit.known)
+        tail, _ = self._tail.by_unit.places(units)
+        whole = np.linalg.norm(self.base.sums(base) + self._tail.sums(tail), axis=1) if len(units) else ()
+        lengths = zip(self.base.lengths[base].tolist(), self._tail.lengths[tail].tolist(), whole, strict=True)
+        self._shared = dict(zip(units.tolist(), lengths, strict=True))
+
+    def nearest(self, question: bytes, count: int, also: Iterable[int], voice: float = 0.0) -> dict[int, Nearness]:
+        """The nearest units, and those of `also` that have vectors."""
+        asked = np.frombuffer(question, dtype="<f4")
+        if not self._segments or len(asked) != self._segments[0].dim:
+            return {}
+        close, units = map(np.concatenate, zip(*(part.nearest(asked, count) for part in self._segments), strict=True))
+        if len(close) > count:
+            units = units[np.argpartition(-close, count)[:count]]
+        wanted = np.union1d(units, np.fromiter(also, np.int64))
+        found = self.base.near(asked, wanted, voice)
+        for unit, near in self._tail.near(asked, wanted, voice).items():
+            other = found.get(unit)
+            if other is not None:
+                mine, its, whole = self._shared[unit]
+                middle = (other.middle * mine + near.middle * its) / max(whole, 1e-9)
+                near = near._replace(
+                    best=max(near.best, other.best), middle=middle, voiced=max(near.voiced, other.voiced)
+                )
+            found[unit] = near
+        return found
 
     def background(self, question: bytes) -> Background:
         """From a few hundred rows: a mean needs no more."""
         asked = np.frombuffer(question, dtype="<f4")
-        if not len(self) or len(asked) != self._dim:
+        if not self._segments or len(asked) != self._segments[0].dim:
             return Background()
-        rows = np.arange(0, len(self), -(-len(self) // _SAMPLED))
-        close = self._closeness(asked, rows[self._rows.scales[rows] > 0])
+        step = -(-sum(map(len, self._segments)) // _SAMPLED)
+        sampled = [(part, np.arange(0, len(part), step)) for part in self._segments]
+        close = np.concatenate([part.closeness(asked, rows[part.rows.scales[rows] > 0]) for part, rows in sampled])
         return Background(len(close), float(close.sum()), float(close @ close))
 
     def closeness_of(self, question: bytes, passages: Sequence[int]) -> list[float]:
         """How near each of these passages is; 0 without a vector."""
         asked = np.frombuffer(question, dtype="<f4")
         wanted = np.fromiter(passages, np.int64)
-        if not len(self) or len(asked) != self._dim:
-            return [0.0] * len(wanted)
-        rows = np.minimum(np.searchsorted(self._rows.passages, wanted), len(self) - 1)
-        return [*np.where(self._rows.passages[rows] == wanted, self._closeness(asked, rows), 0.0).tolist()]
+        near = np.zeros(len(wanted), np.float32)
+        for part in self._segments if self._segments and len(asked) == self._segments[0].dim else ():
+            rows = np.minimum(np.searchsorted(part.rows.passages, wanted), len(part) - 1)
+            near += np.where(part.rows.passages[rows] == wanted, part.closeness(asked, rows), 0.0)
+        return [*near.tolist()]
 
     def pairs(self, memories: Sequence[int], above: float, more: list[tuple[int, int, bytes]]) -> list[Pair]:
         """Pairs of these memories whose means are nearer than `above`, the nearest first. `more`: vectors that are not
         stored (passage, memory, 32-bit floats)."""
-        if more and (not len(self) or len(more[0][2]) == 4 * self._dim):
+        pages = [part.rows for part in self._segments]
+        if more and (not pages or len(more[0][2]) == 4 * self._segments[0].dim):
             packed = [(seq, owner, owner, pack(vector), 0) for seq, owner, vector in more]
-            joined = copy.copy(self)
-            joined._join([_Page.of(packed, len(more[0][2]) // 4)])
-            return joined.pairs(memories, above, [])
-        by_memory = _Grouped.of(self._rows.memories)
+            pages.append(Page.of(packed, len(more[0][2]) // 4))
+        if not pages:
+            return []
+        held = Page.joined(pages)
+        by_memory = Grouped.of(held.memories)
         places, _ = by_memory.places(np.unique(np.fromiter(memories, np.int64)))
 
         def means(which: Rows, every: int) -> Floats:
-            found = np.empty((len(which), -(-self._dim // every)), np.float32)
+            found = np.empty((len(which), -(-held.numbers.shape[1] // every)), np.float32)
             for at in range(0, len(which), _BLOCK):
                 rows, begins, counts = by_memory.rows_of(places[which[at : at + _BLOCK]])
-                vectors = self._rows.numbers[rows, ::every].astype(np.float32)
-                vectors *= self._rows.scales[rows, None]
+                vectors = held.numbers[rows, ::every].astype(np.float32)
+                vectors *= held.scales[rows, None]
                 sums = _sums(vectors, begins, counts)
                 found[at : at + len(sums)] = sums / np.maximum(np.linalg.norm(sums, axis=1), 1e-9)[:, None]
             return found
@@ -188,29 +241,29 @@ class Vectors:
         owners = by_memory.known[places].tolist()
         return [(owners[a], owners[b], how) for a, b, how in pairs(len(places), means, above)]
 
-    def forget(self, memories: Iterable[int], passages: Collection[int]) -> bool:
-        """Marks vectors of these memories as deleted unless their passages are given; False where none is."""
-        of_them = np.isin(self._rows.memories, np.fromiter(memories, np.int64))
-        gone = of_them & (self._rows.scales > 0) & ~np.isin(self._rows.passages, np.fromiter(passages, np.int64))
-        self._rows.scales[gone] = 0
-        places = np.searchsorted(self._by_unit.known, np.unique(self._rows.units[gone]))
-        if len(places):
-            self._lengths[places] = self._measured(places)
-        return bool(gone.any())
+    def passages_of(self, units: Iterable[int]) -> list[int]:
+        """Those of the index file."""
+        places, _ = self.base.by_unit.places(np.unique(np.fromiter(units, np.int64)))
+        rows = self.base.by_unit.rows_of(places)[0]
+        return [*self.base.rows.passages[rows[self.base.rows.scales[rows] > 0]].tolist()]
 
-    def _closeness(self, asked: Floats, rows: Rows) -> Floats:
-        found: Floats = (self._rows.numbers[rows].astype(np.float32) @ asked) * self._rows.scales[rows]
-        return found
+    def forget(self, passages: Iterable[int]) -> None:
+        """These, of the index file, were deleted."""
+        rows = np.searchsorted(self.base.rows.passages, np.fromiter(passages, np.int64))
+        self.base.rows.scales[rows] = 0
+        self._forgotten += len(rows)
+        self.base.measure(np.searchsorted(self.base.by_unit.known, np.unique(self.base.rows.units[rows])))
+        self._compare()
 
 
-class _Grouped(NamedTuple):
+class Grouped(NamedTuple):
     rows: Rows
     known: Rows  # the owners, in order
     starts: Rows
     counts: Rows
 
     @classmethod
-    def of(cls, owners: Rows) -> _Grouped:
+    def of(cls, owners: Rows) -> Grouped:
         rows = np.argsort(owners, kind="stable")
         ordered = owners[rows]
         starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
@@ -230,7 +283,7 @@ class _Grouped(NamedTuple):
         return self.rows[np.arange(int(counts.sum())) + np.repeat(starts - begins, counts)], begins, counts
 
 
-class _Page(NamedTuple):
+class Page(NamedTuple):
     passages: Rows
     memories: Rows
     units: Rows
@@ -239,17 +292,25 @@ class _Page(NamedTuple):
     numbers: NDArray[np.int8]
 
     @classmethod
-    def of(cls, rows: list[tuple[int, int, int, bytes, int]], dim: int) -> _Page:
-        sound = [row for row in rows if len(row[3]) == dim + _SCALE_BYTES]
+    def of(cls, rows: list[tuple[int, int, int, bytes, int]], dim: int) -> Page:
+        sound = [row for row in rows if len(row[3]) == dim + SCALE_BYTES]
         *owners, data, voices = zip(*sound, strict=True) if sound else ((), (), (), (), ())
-        raw = np.frombuffer(b"".join(data), np.uint8).reshape(len(sound), dim + _SCALE_BYTES)
-        scales = np.ascontiguousarray(raw[:, :_SCALE_BYTES]).view("<f4")[:, 0]
-        numbers = np.ascontiguousarray(raw[:, _SCALE_BYTES:]).view(np.int8)
+        raw = np.frombuffer(b"".join(data), np.uint8).reshape(len(sound), dim + SCALE_BYTES)
+        scales = np.ascontiguousarray(raw[:, :SCALE_BYTES]).view("<f4")[:, 0]
+        numbers = np.ascontiguousarray(raw[:, SCALE_BYTES:]).view(np.int8)
         passages, memories, units = (np.array(column, np.int64) for column in owners)
         return cls(passages, memories, units, scales, np.array(voices, np.uint8), numbers)
 
+    @classmethod
+    def joined(cls, pages: Sequence[Page]) -> Page:
+        return cls(*map(np.concatenate, zip(*pages, strict=True))) if len(pages) > 1 else pages[0]
 
-def _bits(numbers: NDArray[np.int8] | Floats) -> NDArray[np.uint64]:
+    def take(self, rows: Rows) -> Page:
+        cells: list[Any] = [column[rows] for column in self]
+        return Page(*cells)
+
+
+def bits_of(numbers: NDArray[np.int8] | Floats) -> NDArray[np.uint64]:
     packed = np.packbits(numbers > 0, axis=1)
     if spare := -packed.shape[1] % 8:
         packed = np.pad(packed, ((0, 0), (0, spare)))
