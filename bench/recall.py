@@ -178,12 +178,12 @@ class _Asked:
 
     def close(self) -> None:
         self._baselines.close()
-        _remove(self._folder, "around.db")
+        _remove(self._folder, "around.")
 
     def ask(
         self, task: Task, unrelated: Sequence[str], floor: Floor, progress: Callable[[int], None]
     ) -> Iterator[tuple[str, _Answer]]:
-        for file in self._folder.glob("around.db*"):
+        for file in self._folder.glob("around.*"):
             shutil.copyfile(file, self._folder / file.name.replace("around", "task", 1))
         store = SqliteStore(self._folder / "task.db", Tuning())
         try:
@@ -215,7 +215,7 @@ class _Asked:
                 floor.unrelated_answered += bool(self._search(store, task, text, True).hits)
         finally:
             store.close()
-            _remove(self._folder, "task.db")
+            _remove(self._folder, "task.")
 
     def _search(self, store: Store, task: Task, text: str, unasked: bool = False) -> _Found:
         """As `recall` does it; `unasked`: as for a prompt."""

@@ -76,6 +76,8 @@ def embed_store(store: Store, embeddings: Embeddings) -> None:
         vectors = embeddings.of([text for _, text in page])
         rows = [(seq, row.tobytes()) for (seq, _), row in zip(page, vectors, strict=True)]
         store.put_vectors(embeddings.model, rows)
+    for _ in store.build_index(embeddings.model) if store.lacks_index(embeddings.model) else ():
+        pass  # as the daemon does in the background
 
 
 def embed_documents(

@@ -129,8 +129,9 @@ def search_stores(
 ) -> Answer:  # fmt: skip
     """Not `deep`: no second search where filters leave less than was asked for, because somebody waits."""
     began = time.thread_time()
-    for store in stores if isinstance(vector, QuestionVector) else ():
-        store.load_vectors(vector.model)  # nobody waits, and words are then looked up more thoroughly, too
+    if isinstance(vector, QuestionVector):  # nobody waits: words are looked up more thoroughly, too
+        for store in stores:
+            store.load_vectors(vector.model)
     evidence = [store.words(query.text) for store in stores]
     engine = _Engine(stores, query, evidence, now, rules, vector, focus, depth=1)
     selected = engine.select()
