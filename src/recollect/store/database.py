@@ -77,6 +77,7 @@ class Database:
                 read_only = connect.inspect(db, path) == connect.current_version() and read_only
         self._db = connect.connect(path, tuning, read_only=read_only)
         self._analyse = tokenizer.register(self._db)
+        self._db.create_scalar_function("seal", lambda *cells: rows.seal(cells), deterministic=True)
         self._term_counts: Counter[str] = Counter()
         """What this transaction did to the counts of terms: written once, before it ends or asks for words."""
         self._vectors: dict[str, Vectors] = {}  # by model, loaded when first asked for (search.py)

@@ -1,14 +1,15 @@
 """Applies and journals plans, undoes changes, and erases memories for good. A change that is already in place writes
 nothing, so a plan can be applied twice; one that was made from another state is refused.
 
-A compaction archives a hundred thousand threads in one plan, so updates are made by the hundred, and of rows whose
-words stay only the cells that change are decoded, checked and written. The journal keeps a created memory by its id and
-content hash alone (the store has the rest), a removed one with all it had.
+A compaction archives a hundred thousand threads in one plan, so updates that do the same are one statement, and no
+words are read for those that leave them as they are. The journal keeps a created memory by its id and content hash
+alone (the store has the rest), a removed one with all it had.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, get_origin
 
 from recollect.base.errors import Conflict, IdTaken, NotFound, StoreBusy, StoreDamaged
@@ -17,9 +18,8 @@ from recollect.base.structs import replace
 from recollect.model import codec
 from recollect.model import plan as plans
 from recollect.model.codec import FIELDS, USAGE, canonical, content_hash, decode_memory, encode, encode_field
-from recollect.model.memory import Memory
 from recollect.model.passage import message_spans, spans
-from recollect.model.plan import Change, FileChange, Plan, Update
+from recollect.model.plan import Change, Fields, FileChange, Plan, Update
 from recollect.model.result import Entry
 from recollect.store import rows
 from recollect.store.connect import translated_errors
@@ -29,14 +29,13 @@ from recollect.store.search import TEXTS, Search
 
 _NOTHING = "Nothing was written."
 _PRUNED_AT_ONCE = 20
-_UPDATED_AT_ONCE = 500
 _INDEXED = frozenset({"title", "body", "topics"})
 _PLAIN = frozenset(
     name
     for name, one in FIELDS.items()
     if one.column and get_origin(one.type) is not tuple and name not in ("id", "title", "body")
 )
-_PLACE = {name: place for place, name in enumerate(rows.COLUMNS["memory"])}
+_ID = attrgetter("id")
 _Pair = tuple[Any, Any]  # a value before and after; None where there is none
 # Outcomes of the sessions that these memories came from, whose words they may share, and those that name them. Before
 # the memories themselves go: they say which sessions these were, or, deleted ones, the journal does.
@@ -61,22 +60,34 @@ class Journal(Search):
             return bool(done)
 
     def _apply(self, changes: Iterable[Change]) -> list[Change]:
-        """Returns the changes that wrote anything. Updates in a row, each of another memory, are made together."""
+        """Returns the changes that wrote anything."""
         done: list[Change] = []
-        run: dict[str, Update] = {}
-        for change in (*changes, None):
-            if run and (not isinstance(change, Update) or change.id in run or len(run) == _UPDATED_AT_ONCE):
-                done += self._update([*run.values()])
-                run = {}
-            if isinstance(change, Update):
-                run[change.id] = change
-            elif change is not None and self._apply_one(change):
-                done.append(change)
+        for fields, alike in groupby(changes, lambda one: (one.before, one.after) if isinstance(one, Update) else None):
+            group = [*alike]
+            written = self._update_plain(*fields, [*map(_ID, group)]) if fields else ()
+            done += [one for one in group if (written and _ID(one) in written) or self._apply_one(one)]
         return done
+
+    def _update_plain(self, before: Fields, after: Fields, ids: list[str]) -> set[str]:
+        """Returns those that were as before: none where words change, which are indexed. A statement for many rows has
+        full text write down what it holds back, so for one there is `_update`."""
+        if len(ids) < 2 or not after.keys() <= _PLAIN or before.keys() != after.keys():
+            return set()
+        try:
+            cells = [
+                rows.WRITERS[name](codec.read_field(fields, name, codec.decoder(FIELDS[name].type)))
+                for fields in (after, before)
+                for name in after
+            ]
+        except ValueError:
+            return set()  # it is refused with its reason (_update)
+        return {id for (id,) in self._every(rows.update_plain_sql(tuple(after)), *cells, ids)}
 
     def _apply_one(self, change: Change) -> bool:
         if isinstance(change, FileChange):
             return True  # the App writes files, in the same transaction
+        if isinstance(change, Update):
+            return self._update(change)
         pairs = self._pairs(change)
         values = [before or after for before, after in pairs]
         keyed = [(type(one), rows.TABLES[type(one)], rows.key_of(one)) for one in values]
@@ -125,41 +136,22 @@ class Journal(Search):
             case _:  # what takes one of these back
                 return [(after, before) for before, after in self._pairs(plans.inverse(change))]
 
-    def _update(self, run: Sequence[Update]) -> list[Update]:
-        """Each of another memory. Returns those that were not in place already."""
-        sql = f"SELECT seq, {rows.select('memory')} FROM memory WHERE id {AMONG}"  # noqa: S608
-        current = {row[1]: row for row in self._every(sql, [change.id for change in run])}
-        done: list[Update] = []
-        written: dict[tuple[str, ...], list[tuple[rows.Cell, ...]]] = {}
-        for change in run:
-            if change.id not in current:
-                raise Conflict(f"{change.id} no longer exists.", hint=_NOTHING)
-            seq, *cells = current[change.id]
-            is_plain = change.after.keys() <= _PLAIN
-            memory = None if is_plain else rows.to_value(Memory, cells)
-            now = {
-                name: encode(rows.READERS[name](cells[_PLACE[name]])) if is_plain else encode_field(memory, name)
-                for name in change.after
-            }
-            if now == change.after:
-                continue
-            if now != change.before:
-                raise _conflict(change)
-            names = tuple(change.after) if is_plain else rows.COLUMNS["memory"]
-            try:
-                if memory is not None:
-                    cells = [*rows.cells_of(decode_memory(encode(memory) | dict(change.after)))]
-                for name in names if is_plain else ():
-                    value = codec.read_field(change.after, name, codec.decoder(FIELDS[name].type))
-                    cells[_PLACE[name]] = rows.WRITERS[name](value)
-            except ValueError as problem:
-                raise StoreDamaged(f"{change.id} would become unreadable: {problem}", hint=_NOTHING) from None
-            written.setdefault(names, []).append((*(cells[_PLACE[name]] for name in names), rows.seal(cells), seq))
-            done.append(change)
-        with self._reindexed(*(change.id for change in done if not _INDEXED.isdisjoint(change.after))):
-            for names, values in written.items():
-                self._db.executemany(rows.update_sql("memory", names), values)
-        return done
+    def _update(self, change: Update) -> bool:
+        memory = self.get(change.id, follow=False)
+        if memory is None:
+            raise Conflict(f"{change.id} no longer exists.", hint=_NOTHING)
+        now = {name: encode_field(memory, name) for name in change.after}
+        if now == change.after:
+            return False
+        if now != change.before:
+            raise _conflict(change)
+        try:
+            after = decode_memory(encode(memory) | dict(change.after))
+        except ValueError as problem:
+            raise StoreDamaged(f"{change.id} would become unreadable: {problem}", hint=_NOTHING) from None
+        with self._reindexed(*(() if _INDEXED.isdisjoint(change.after) else (change.id,))):
+            self._db.execute(rows.update_sql("memory"), (*rows.sealed(rows.cells_of(after)), change.id))
+        return True
 
     def undo(self, change: str, header: ChangeHeader, *, dry_run: bool = False) -> Plan:
         with self.transaction(keep=not dry_run):
@@ -193,9 +185,9 @@ class Journal(Search):
                 if not current.keys() >= set(message_ids):
                     raise Conflict(f"{id} no longer has what was added to it.", hint=later)
                 return plans.Unsay(id, tuple(current[one] for one in message_ids))
-            case {"do": "update", "id": id, "after": after, "before": before} if memory is not None:
+            case {"do": "update", "id": id, "after": after, "before": before} if memory or not _looks_at_state(data):
                 # Usage counters that have moved on since are no reason to refuse: they stay as they are.
-                fields = encode(memory)
+                fields = encode(memory) if memory else {}
                 kept = [name for name in after if name not in USAGE or fields[name] == after[name]]
                 return Update(id, {name: after[name] for name in kept}, {name: before[name] for name in kept})
             case {"do": "file", "is_kept": False, "new_path": new_path, "old_path": old_path}:
@@ -211,7 +203,7 @@ class Journal(Search):
         cells = (header.change, header.at.micros, header.op, header.actor, header.summary, kept, header.undoes)
         seq = self._insert("journal", cells)
         touched = plan.touched() if plan else ids
-        self._db.executemany("INSERT INTO journal_memory VALUES (?, ?)", [(id, seq) for id in touched])
+        self._every("INSERT INTO journal_memory SELECT value, ? FROM json_each(?)", seq, list(touched))
         before = header.at.plus(days=-self._tuning.journal_days)
         for old, at in self._every("SELECT seq, at FROM journal ORDER BY seq LIMIT ?", _PRUNED_AT_ONCE):
             if at >= before.micros:
@@ -302,6 +294,8 @@ def _encode(change: Change) -> Any:
             return {"id": memory.id, "hash": content_hash(memory), "messages": [m.id for m in messages]}
         case plans.Say(id, messages):
             return {"id": id, "messages": [m.id for m in messages]}
+        case Update(id, before, after):
+            return {"id": id, "before": before, "after": after}
         case FileChange(is_kept=False):
             return {**encode(change), "old": "", "new": ""}
         case _:

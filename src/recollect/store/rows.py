@@ -70,10 +70,24 @@ def where(table: str) -> str:
 
 
 @cache
-def update_sql(table: str, names: tuple[str, ...] = ()) -> str:
-    """All columns by the key, or some of them by `seq`."""
-    changed = ", ".join(f'"{name}" = ?' for name in names or COLUMNS[table])
-    return f"UPDATE {table} SET {changed}, hash = ? {'WHERE seq = ?' if names else where(table)}"  # noqa: S608
+def update_sql(table: str) -> str:
+    """All cells and the hash, then the key. The key is not set: others refer to it, and in a transaction with parts
+    SQLite would take milliseconds to be ready to take each row back."""
+    cells = enumerate((*COLUMNS[table], "hash"), 1)
+    changed = ", ".join(f'"{name}" = ?{place}' for place, name in cells if name not in KEYS[table])
+    return f"UPDATE {table} SET {changed} {where(table)}"  # noqa: S608
+
+
+@cache
+def update_plain_sql(names: tuple[str, ...]) -> str:
+    """New cells of these columns, then what they must be now, then the memories' ids as JSON; gives the ids of those
+    that were so. `seal` is a function of the connection."""
+    new = {name: f"?{place}" for place, name in enumerate(names, 1)}
+    changed = ", ".join(f'"{name}" = {value}' for name, value in new.items())
+    sealed = ", ".join(new.get(name, f'"{name}"') for name in COLUMNS["memory"])
+    as_before = " AND ".join(f'"{name}" IS ?{place}' for place, name in enumerate(names, len(names) + 1))
+    return f"""UPDATE memory SET {changed}, hash = seal({sealed})
+               WHERE id IN (SELECT value FROM json_each(?{2 * len(names) + 1})) AND {as_before} RETURNING id"""  # noqa: S608
 
 
 def seal(cells: Sequence[Cell]) -> bytes:
