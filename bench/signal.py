@@ -36,6 +36,7 @@ from recollect.base.paths import Home
 from recollect.base.settings import load
 from recollect.capture import terms
 from recollect.capture.prompt_text import Action
+from recollect.jobs import session_import
 from recollect.model.memory import Kind
 from recollect.model.passage import Record, read_record
 from recollect.model.query import Query
@@ -234,7 +235,7 @@ class _Found:
                     shares.append(_covered(row[part], _part(ours, part)))
 
     def replay(self, app: App, sessions: Path, pairs: Sequence[Row]) -> None:
-        _, transcripts = next(iter(past_sessions.choose(app, str(sessions))[0].values()))
+        _, transcripts = next(iter(session_import.choose(app, str(sessions))[0].values()))
         asked = replay_sessions(app, transcripts)
         times = _times(sessions)
         told = {(one.session, one.at): one for one in asked}

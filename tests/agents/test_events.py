@@ -266,7 +266,7 @@ NAMES = {
 # What an agent itself must say, where it has an ability; everything else has a default.
 NEEDED = {
     None: "HOST TITLE ABILITIES FOLDER DEEDS SAYS FILES", Ability.TRANSCRIPTS: "utterances",
-    Ability.PAST: "session_head SESSIONS", Ability.PLUGIN: "plugin", Ability.SERVER: "server_place",
+    Ability.PAST: "utterances", Ability.PLUGIN: "plugin", Ability.SERVER: "server_place",
     Ability.TEACHING: "skill",
 }  # fmt: skip
 

@@ -72,6 +72,11 @@ WHERE = {
     "gemini": ".gemini/tmp/0123/chats/session-2026-11-15T19-05-00000001.jsonl",
     "copilot": ".copilot/session-state/00000001/events.jsonl",
 }
+ELSEWHERE = Path("/home/ada/other")
+
+
+def _checksum(folder: Path) -> str:
+    return hashlib.sha256(str(folder).encode()).hexdigest()
 
 
 @pytest.mark.parametrize("host", WHERE)
@@ -81,7 +86,7 @@ def test_a_session_says_where_and_when_it_began(tmp_path: Path, host: str):
     shutil.copy(PAYLOADS / host / "transcript.jsonl", path)
     if host == "gemini":  # it names a project by a checksum alone
         first, *rest = path.read_text().splitlines()
-        head = {**json.loads(first), "projectHash": hashlib.sha256(str(shop).encode()).hexdigest()}
+        head = {**json.loads(first), "projectHash": _checksum(shop)}
         path.write_text("\n".join([json.dumps(head), *rest]) + "\n")
 
     [found] = agent(host).transcripts(Places(tmp_path, shop, {}))
@@ -90,9 +95,40 @@ def test_a_session_says_where_and_when_it_began(tmp_path: Path, host: str):
     assert found.session == "00000001-0000-4000-8000-000000000000"
     assert found.began
     assert found.began > Moment.parse("2026-11-15T19:00:00Z")
-    if host == "gemini":
-        [other] = agent(host).transcripts(Places(tmp_path, Path("/home/ada/other"), {}))
-        assert other.cwd == ""
+
+
+@pytest.mark.parametrize("by", ["known", "list", "mark", "words", "nothing"])
+def test_the_folder_of_a_chat_is_found_by_its_checksum(tmp_path: Path, by: str):
+    shop, path = Path("/home/ada/shop"), tmp_path / WHERE["gemini"]
+    said = f"read {shop}/src/cart.py, please" if by == "words" else "read the cart, please"
+    head = {"sessionId": "s-1", "projectHash": _checksum(shop), "startTime": "2026-11-15T19:05:20Z"}
+    path.parent.mkdir(parents=True)
+    lines = (head, {"id": "m1", "type": "user", "content": said})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    if by == "list":
+        (tmp_path / ".gemini" / "projects.json").write_text(json.dumps({"projects": {str(shop): "shop"}}))
+    if by == "mark":
+        (path.parents[1] / ".project_root").write_text(str(shop))
+
+    [found] = agent("gemini").transcripts(Places(tmp_path, ELSEWHERE, {}, (str(shop),) if by == "known" else ()))
+
+    assert found.cwd == (_checksum(shop) if by == "nothing" else str(shop))
+
+
+@pytest.mark.parametrize(
+    ("source", "session", "subagent"),
+    [("cli", "s-1", ""), ({"subagent": {"thread_spawn": {"parent_thread_id": "s-0"}}}, "s-0", "s-1"),
+     ({"subagent": "review"}, "s-1", "s-1")],
+)  # fmt: skip
+def test_a_session_of_a_subagent_of_codex_is_not_a_person_s(
+    tmp_path: Path, source: object, session: str, subagent: str
+):
+    path = tmp_path / ".codex" / "archived_sessions" / "rollout-1.jsonl"
+    path.parent.mkdir(parents=True)
+    meta = {"id": "s-1", "cwd": "/home/ada/shop", "source": source}
+    path.write_text(json.dumps({"type": "session_meta", "timestamp": "2026-11-15T19:05:20Z", "payload": meta}) + "\n")
+    [found] = agent("codex").transcripts(Places(tmp_path, None, {}))
+    assert (found.session, found.agent, found.host) == (session, subagent, "codex")
 
 
 PI = {

@@ -477,7 +477,7 @@ def test_transcripts_of_another_machine_can_be_named_and_old_ones_left(
 
 
 def test_what_cannot_be_done_is_said_with_what_to_do(app: App, open_app: Opens):
-    assert import_past(app).summary == "Claude Code left no sessions of this project."
+    assert import_past(app).summary == "No agent left any sessions of this project."
     with pytest.raises(NotFound, match="There is no nowhere"):
         import_past(app, "nowhere")
     with pytest.raises(BadInput, match="not a date"):
@@ -605,4 +605,4 @@ def test_bad_input_is_named_and_a_project_without_sessions_says_so(app: App):
         replay(app, since="yesterday")
     with pytest.raises(NotFound, match="not a project folder"):
         replay(app, project=os.sep)
-    assert replay(app).summary.startswith("Claude Code left no sessions")
+    assert replay(app).summary.startswith("No agent left any sessions")

@@ -28,6 +28,7 @@ __all__ = ["Cursor", "Tail", "Transcript", "Utterance"]
 
 DEFAULT_HOST = "claude-code"
 _HOSTS = (DEFAULT_HOST, "codex", "gemini", "opencode", "pi", "copilot")
+_MODULES = {DEFAULT_HOST: "claude_code", "opencode": "opencode"}
 
 
 class Ability(StrEnum):
@@ -44,8 +45,8 @@ class Ability(StrEnum):
     END = "end"  # it reports when a session ends
     NOTICES = "notices"  # it shows a person a line of ours
     OUTCOMES = "outcomes"  # it says how a call went
-    TRANSCRIPTS = "transcripts"  # what was said can be read afterwards
-    PAST = "past"  # and so can what was said before we came
+    TRANSCRIPTS = "transcripts"  # what was said can be read while the session goes on
+    PAST = "past"  # what was said before we came can be read
     SERVER = "server"  # it can be offered our tools
     TEACHING = "teaching"  # a file can teach it to use its memory when asked to
     OWN_MEMORY = "own-memory"  # it keeps a memory of a project that rules can be written into
@@ -74,6 +75,7 @@ class Places(NamedTuple):
     user_home: Path
     project: Path | None
     environ: Mapping[str, str]
+    known: tuple[str, ...] = ()  # folders of other projects
 
 
 class Hook(NamedTuple):
@@ -126,7 +128,7 @@ def callers() -> tuple[str, ...]:
 def agent(host: str) -> Agent:
     if host not in _HOSTS:
         raise BadInput(f"No agent is known as {host!r}.", hint=f"Known: {', '.join(_HOSTS)}.")
-    import_module(f"recollect.agents.{'claude_code' if host == DEFAULT_HOST else 'other_agents'}")
+    import_module(f"recollect.agents.{_MODULES.get(host, 'other_agents')}")
     found: Agent = import_module("recollect.agents.base_agent").BY_HOST[host]
     return found
 
@@ -167,6 +169,6 @@ def utterances(host: str, tail: Tail) -> Iterator[Utterance]:
 def utterances_by_line(host: str, tail: Tail) -> Iterator[tuple[Utterance, ...]]:
     """The same, line by line; lines in which nothing is said are left out."""
     served = agent(host)
-    if Ability.TRANSCRIPTS in served.ABILITIES:
-        tail.wanted = served.may_speak
+    if served.ABILITIES & {Ability.TRANSCRIPTS, Ability.PAST}:
+        tail.wanted, tail.open = served.may_speak, served.open
         yield from filter(None, (tuple(served.utterances(line)) for line in tail))

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 from recollect.agents import Ability, Form, Hook, Level, Places, ServerPlace, Transcript, prompts
-from recollect.agents.transcript import Head, Line, Utterance, Voice, find_transcripts, moment
+from recollect.agents.transcript import Head, Line, Utterance, Voice, find_transcripts, moment, open_file
 from recollect.base.errors import BadInput, NoProject
 from recollect.base.moment import Moment
 from recollect.base.shipped import load_table
@@ -63,7 +64,8 @@ class Agent:
     FILES: ClassVar[tuple[str, ...]]
     REFUSED: ClassVar[tuple[str, ...]] = ()  # how the result of a call begins that the person did not allow
 
-    SESSIONS: ClassVar[str] = ""  # the folder of its transcripts, in its own
+    SESSIONS: ClassVar[tuple[str, ...]] = ()  # folders of its transcripts in its own, as patterns
+    ENDINGS: ClassVar[tuple[str, ...]] = (".jsonl",)  # of its transcripts' names
     SPEAKING: ClassVar[tuple[bytes, ...]] = ()  # a line of a transcript without any of these says nothing
     SETTINGS_FORM: ClassVar[Form] = Form.JSON
     SETTINGS_FILE: ClassVar[str] = "settings.json"
@@ -224,7 +226,13 @@ class Agent:
 
     def transcripts(self, places: Places, within: Path | None = None) -> Iterator[Transcript]:
         """Every transcript it has left, or all below a folder, or one file. In no order; none where there is none."""
-        return find_transcripts(within or self.folder(places) / self.SESSIONS, self.session_head)
+        for place in [within] if within else chain.from_iterable(map(self.folder(places).glob, self.SESSIONS)):
+            for found in find_transcripts(place, self.session_head, self.ENDINGS, self.open):
+                yield found._replace(host=self.HOST)
+
+    def open(self, path: Path) -> BinaryIO:
+        """A transcript as lines of JSON, whatever its form."""
+        return open_file(path)
 
     def session_head(self, line: Line) -> Head:
         """What one of the first lines says about the session."""

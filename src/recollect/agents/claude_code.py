@@ -251,7 +251,8 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
                 yield found._replace(session=session, agent=found.agent or stem.removeprefix(_SUBAGENT))
 
     def session_head(self, line: Line) -> Head:
-        return text(line, "cwd"), text(line, "sessionId"), text(line, "timestamp"), text(line, "agentId")
+        cwd = "" if line.get("type") == "session" else text(line, "cwd")  # another agent's line
+        return cwd, text(line, "sessionId"), text(line, "timestamp"), text(line, "agentId")
 
     def origin(self, event: Event) -> Path | None:
         own = Path(event.transcript)

@@ -1,18 +1,20 @@
-"""Agents besides Claude Code, learnt from the programs themselves: Codex (0.166.0) and Gemini CLI (0.61.0), whose
-settings name our hooks; OpenCode (1.18.33) and Pi (0.73.1), which load a file of ours that calls us; Copilot CLI
-(1.0.64), whose past sessions can be read.
+"""More agents, learnt from the programs themselves: Codex (0.166.0) and Gemini CLI (0.61.0), whose settings name our
+hooks; Pi (0.73.1), which loads a file of ours that calls us; Copilot CLI (1.0.64), whose past sessions can be read.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import io
 import json
-import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from recollect.agents import Form, Hook, Level, Places, ServerPlace, Transcript, prompts
 from recollect.agents.base_agent import Agent, as_text, blocks, encode, first, inner, joined_text, project_of, text
@@ -21,7 +23,6 @@ from recollect.base.moment import Moment
 from recollect.base.structs import replace
 from recollect.base.text import counted, storable
 from recollect.model.session import Event, EventName, Reply, ToolAction, ToolCall, ToolUse
-from recollect.wire import stub
 
 _OURS = "recollect"
 _METADATA = "internal_chat_message_metadata_passthrough"
@@ -78,9 +79,11 @@ class Codex(Agent, host="codex"):
         return {"id": first(payload, "id", "call_id"), "prompt_id": text(inner(payload, _METADATA), "turn_id")}
 
     def session_head(self, line: Line) -> Head:
-        """The first line says where the session began."""
+        """The first line says where the session began. A subagent's session is a file of its own."""
         payload = inner(line, "payload") if line.get("type") == "session_meta" else {}
-        return text(payload, "cwd"), text(payload, "id"), text(line, "timestamp"), ""
+        source, id = inner(payload, "source").get("subagent"), text(payload, "id")
+        parent = text(inner(source, "thread_spawn"), "parent_thread_id") if isinstance(source, dict) else ""
+        return text(payload, "cwd"), parent or id, text(line, "timestamp"), id if source else ""
 
     # Its settings
 
@@ -127,6 +130,8 @@ def _codex_result(output: object) -> tuple[str, bool | None]:
 _ADDED = re.compile(r"\s*<hook_context>(.*?)</hook_context>\s*", re.DOTALL)
 # What a command printed stands in a frame; how it ended is said only where it ended badly.
 _FRAME = re.compile(r"^<untrusted_context>\n(?:Output: )?|\n(?:Process Group PGID: \d+\n)?</untrusted_context>\s*$")
+_FOLDERS = re.compile(rb"/(?:[^/\s\x00-\x1f\"'\\<>|:*?]+/)+")
+_LOOKED_AT_BYTES, _MOST_CHAT_BYTES = 2_000_000, 64_000_000
 _GEMINI_FAILED = re.compile(r"^Exit Code: -?[1-9]", re.MULTILINE)
 
 
@@ -200,16 +205,34 @@ class Gemini(Agent, host="gemini"):
         )
         yield self.result_utterance(line, text(answered, "id"), _FRAME.sub("", output), failed)
 
+    def folder(self, places: Places) -> Path:
+        return Path(places.environ.get("GEMINI_CLI_HOME") or places.user_home) / self.FOLDER
+
     def transcripts(self, places: Places, within: Path | None = None) -> Iterator[Transcript]:
-        """A chat names its project by a checksum alone: only that of the project here is recognised."""
-        project = str(places.project or "")
-        checksum = hashlib.sha256(project.encode("utf-8", "surrogateescape")).hexdigest()
+        """A chat names its project by a checksum: which folder that is of is said beside newer chats, and is found for
+        older ones among the projects that are known and the folders that the chat itself names."""
+        known = {_checksum(folder): folder for folder in (str(places.project or ""), *places.known)}
+        with suppress(OSError, ValueError):
+            listed = inner(json.loads((self.folder(places) / "projects.json").read_bytes()), "projects")
+            known |= {_checksum(folder): folder for folder in listed}
         for found in super().transcripts(places, within):
-            if found.path.parent.name == "chats" or within:
-                yield found._replace(cwd=project if found.cwd == checksum else "")
+            if found.path.suffix == ".json" and found.path.with_suffix(".jsonl").exists():
+                continue  # taken over when the session was resumed
+            if found.cwd and found.cwd not in known and not found.problem:
+                known |= {_checksum(folder): folder for folder in _named_folders(found.path)}
+            yield found._replace(cwd=known.get(found.cwd, found.cwd))
+
+    def open(self, path: Path) -> BinaryIO:
+        """A chat of an older version is one JSON document."""
+        if path.suffix != ".json":
+            return super().open(path)
+        found = path.stat()
+        return io.BytesIO(_as_lines(path, found.st_mtime_ns, found.st_size))
 
     def session_head(self, line: Line) -> Head:
-        return text(line, "projectHash"), text(line, "sessionId"), first(line, "startTime", "timestamp"), ""
+        id = text(line, "sessionId")
+        subagent = id if line.get("kind") == "subagent" else ""
+        return text(line, "projectHash"), id, first(line, "startTime", "timestamp"), subagent
 
     # Its settings
 
@@ -220,56 +243,43 @@ class Gemini(Agent, host="gemini"):
         return ServerPlace(self.settings_path(level, places), ("mcpServers",), self.SETTINGS_FORM)
 
 
-_QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*', re.DOTALL)
-_OUTPUTS = "tool-output"
+def _checksum(folder: str) -> str:
+    return hashlib.sha256(folder.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _named_folders(chat: Path) -> Iterator[str]:
+    """What stands beside the chats, then every folder above a path in it."""
+    with suppress(OSError):
+        for beside in chat.parents[1:3]:
+            with suppress(FileNotFoundError):
+                yield (beside / ".project_root").read_text(encoding="utf-8").strip()
+        with open(chat, "rb") as file:
+            found = {part.decode("utf-8", "replace") for part in _FOLDERS.findall(file.read(_LOOKED_AT_BYTES))}
+        yield from {str(above) for one in found for above in (Path(one), *Path(one).parents)}
+
+
+@lru_cache(maxsize=1)
+def _as_lines(chat: Path, changed_ns: int, size: int) -> bytes:
+    """As newer versions write it: first what was said, then its calls, then what they brought."""
+    if size > _MOST_CHAT_BYTES:
+        raise OSError(errno.EFBIG, "too large")
+    try:
+        head = json.loads(chat.read_bytes())
+        messages = blocks(head.pop("messages"))
+    except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
+        raise OSError(errno.EINVAL, "not a chat") from None
+    lines = [head]
+    for message in messages:
+        calls = blocks(message.get("toolCalls"))
+        lines.append({**message, "toolCalls": []})
+        for call in calls:
+            result = {"type": "user", "timestamp": call.get("timestamp"), "content": call.get("result")}
+            lines += [{**message, "content": "", "toolCalls": [call]}, result]
+    return b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines)
+
+
 _RECALL_TOOL = "recall"  # ours, in Pi
 _LATEST_S = 3_600
-
-
-class OpenCode(Agent, host="opencode"):
-    """A plugin of ours (opencode.js) runs the hook, so events and answers are in words of our own. Its sessions stand
-    in a database of its own, which is not read: what a person says is captured as it is said, what the agent did is
-    not. Nothing can be said before a tool runs."""
-
-    def read_prompt(self, prompt: str) -> prompts.Prompt:
-        """`opencode run` puts an argument with spaces between quotes; quoted text would count as nobody's word."""
-        quoted = _QUOTED.fullmatch(prompt)
-        return super().read_prompt(quoted[1].replace('\\"', '"') if quoted else prompt)
-
-    def render(self, event: str, reply: Reply) -> bytes:
-        context = "" if event == "PreToolUse" else self.limit(storable(reply.context))
-        return encode({"context": context, "read": reply.read_instead})
-
-    def refine(self, parsed: Event, event: str, payload: Line) -> Event:
-        """Outside the project it asks before it reads, except in the folder of long outputs that the plugin names."""
-        own = Path(text(payload, "outputs"))
-        is_own = own.is_absolute() and (own.parent.name, own.name) == ("opencode", _OUTPUTS)
-        return replace(parsed, reads_below=str(own / _OURS / "recalls") if is_own else "")
-
-    def answer_folders(self, places: Places) -> tuple[Path, ...]:
-        return (_xdg(places, "XDG_DATA_HOME", ".local/share") / _OUTPUTS / _OURS,)
-
-    def folder(self, places: Places) -> Path:
-        return _xdg(places, "XDG_CONFIG_HOME", ".config")
-
-    def plugin(self, level: Level, places: Places, home: Path) -> tuple[Path, str]:
-        script = json.dumps(stub.script_path(str(home)), ensure_ascii=False)
-        written = Path(__file__).with_name("opencode.js").read_text(encoding="utf-8")
-        return self.folder_of(level, places) / "plugin" / "recollect.js", written.replace('"@HOOK@"', script)
-
-    def server_place(self, level: Level, places: Places) -> ServerPlace:
-        own = self.folder(places) if level is Level.USER else project_of(places)
-        commented = own / "opencode.jsonc"
-        path = commented if commented.is_file() else own / "opencode.json"
-        return ServerPlace(path, ("mcp",), Form.COMMENTED)
-
-    def server_json(self, command: str) -> Mapping[str, object]:
-        return {"type": "local", "command": [command], "enabled": True}
-
-
-def _xdg(places: Places, variable: str, usual: str) -> Path:
-    named = places.environ.get(variable, "")
-    return (Path(named) if os.path.isabs(named) else places.user_home / usual) / "opencode"
 
 
 class Pi(Agent, host="pi"):
@@ -327,6 +337,10 @@ class Pi(Agent, host="pi"):
             case _:
                 pass
 
+    def session_head(self, line: Line) -> Head:
+        line = line if line.get("type") == "session" else {}
+        return text(line, "cwd"), text(line, "id"), text(line, "timestamp"), ""
+
     def folder(self, places: Places) -> Path:
         named = places.environ.get(self.FOLDER_VARIABLE, "")
         return places.user_home / named[2:] if named == "~" or named.startswith("~/") else super().folder(places)
@@ -338,13 +352,16 @@ class Pi(Agent, host="pi"):
         return within / "extensions" / "recollect.ts", written.replace('const INSTALLED_HOME = "";', named, 1)
 
 
+_BY_PERSON = ("", "user", "immediate-prompt")  # the client also speaks as the user: skills, notices, its autopilot
+
+
 class Copilot(Agent, host="copilot"):
     """It does not call us yet. What a person typed is its own field; what the client added to it is not read."""
 
     def utterances(self, line: Line) -> Iterator[Utterance]:
         data = inner(line, "data")
         match line.get("type"):
-            case "user.message":
+            case "user.message" if text(data, "source") in _BY_PERSON:
                 yield from self.prompt_utterances(line, text(data, "content"))
             case "assistant.message":
                 if said := text(data, "content"):

@@ -7,6 +7,7 @@ its beginning. What a line says is known to each agent's class.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -33,6 +34,7 @@ _MAX_DEPTH = 5  # folders below the one that is searched; one more than agents m
 Line = Mapping[str, object]
 Head = tuple[str, str, str, str]  # what a line tells of a session: its folder, its id, when it began, its subagent
 ReadHead = Callable[[Line], Head]
+Open = Callable[[Path], BinaryIO]
 
 
 class Voice(StrEnum):
@@ -68,12 +70,18 @@ class Cursor(Struct):
     mark: str = ""
 
 
+def open_file(path: Path) -> BinaryIO:
+    if not os.path.isfile(path):
+        raise FileNotFoundError(errno.ENOENT, "not a file")
+    return open(path, "rb")
+
+
 class Tail:
     """The complete lines after a cursor, as JSON objects. `cursor` moves with what has been handed out. Lines that are
     not `wanted`, by a look at their bytes, are skipped before anything is parsed."""
 
-    def __init__(self, path: Path, cursor: Cursor | None = None) -> None:
-        self.path = path
+    def __init__(self, path: Path, cursor: Cursor | None = None, open: Open = open_file) -> None:
+        self.path, self.open = path, open
         self.wanted: Callable[[bytes], bool] | None = None
         self.skipped = 0
         self.restarted = False
@@ -89,11 +97,9 @@ class Tail:
         return self._cursor
 
     def __iter__(self) -> Iterator[Line]:
-        if not os.path.isfile(self.path):
-            return
-        with suppress(OSError), open(self.path, "rb") as file:  # if the disk goes away, what came so far stands
+        with suppress(OSError), self.open(self.path) as file:  # if the disk goes away, what came so far stands
             offset, mark = self._cursor.offset, self._cursor.mark
-            if not (0 < offset <= os.fstat(file.fileno()).st_size and mark in ("", _mark(file, offset))):
+            if not (0 < offset <= file.seek(0, os.SEEK_END) and mark in ("", _mark(file, offset))):
                 self.restarted = offset != 0
                 self._cursor, self.offset = Cursor(), 0
             file.seek(self.offset)
@@ -149,13 +155,17 @@ class Transcript(NamedTuple):
     size: int = 0
     changed: Moment = Moment(0)
     problem: str = ""  # why it cannot be read
+    host: str = ""
 
 
-def find_transcripts(within: Path, read_head: ReadHead, depth: int = _MAX_DEPTH) -> Iterator[Transcript]:
+def find_transcripts(
+    within: Path, read_head: ReadHead, endings: tuple[str, ...] = (".jsonl",), open: Open = open_file,
+    depth: int = _MAX_DEPTH,
+) -> Iterator[Transcript]:  # fmt: skip
     """Every transcript below a folder, or one file. Follows no link: what stands elsewhere was not left here."""
     if not within.is_dir():
         if os.path.lexists(within):
-            yield _read_head(within, read_head)
+            yield _read_head(within, read_head, open)
         return
     try:
         found = sorted(within.iterdir())
@@ -163,29 +173,30 @@ def find_transcripts(within: Path, read_head: ReadHead, depth: int = _MAX_DEPTH)
         yield Transcript(within, problem=problem.strerror or "cannot be read")
         return
     for path in found:
-        if path.name.endswith(".jsonl"):
-            yield _read_head(path, read_head)
+        if path.name.endswith(endings):
+            yield _read_head(path, read_head, open)
         elif path.is_symlink() and path.is_dir():
             yield Transcript(path, problem="a link")
         elif path.is_dir() and depth > 1:
-            yield from find_transcripts(path, read_head, depth - 1)
+            yield from find_transcripts(path, read_head, endings, open, depth - 1)
 
 
-def _read_head(path: Path, read_head: ReadHead) -> Transcript:
+def _read_head(path: Path, read_head: ReadHead, open: Open) -> Transcript:
     try:
         found = path.lstat()
         if not stat.S_ISREG(found.st_mode):
             return Transcript(path, problem="a link" if stat.S_ISLNK(found.st_mode) else "not a file")
-        os.close(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)))
+        with open(path) as file:
+            size = file.seek(0, os.SEEK_END)
     except OSError as problem:
         return Transcript(path, problem=problem.strerror or "cannot be read")
     cwd, session, began, agent = "", "", "", ""
-    for line in islice(Tail(path), _HEAD_LINES):
+    for line in islice(Tail(path, open=open), _HEAD_LINES):
         known = zip((cwd, session, began, agent), read_head(line), strict=True)
         cwd, session, began, agent = (old or storable(new) for old, new in known)
         if cwd and began and session:
             break
-    size, changed, why = found.st_size, Moment(found.st_mtime_ns // 1_000), "" if found.st_size else "empty"
+    changed, why = Moment(found.st_mtime_ns // 1_000), "" if size else "empty"
     return Transcript(path, session or storable(path.stem), agent, cwd, moment(began), size, changed, why)
 
 

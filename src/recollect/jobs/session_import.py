@@ -1,28 +1,34 @@
-"""Imports past transcripts of a project, oldest first: the jobs that run per turn see them as they see live ones. An
-import can be killed at any moment, run again and again, and undone: how far each transcript was read, and by which
-import, is written in one transaction with what it brought. Acts that a fork copied are recorded once."""
+"""Chooses past transcripts, and imports those of a project, oldest first: the jobs that run per turn see them as they
+see live ones. An import can be killed at any moment, run again and again, and undone: how far each transcript was read,
+and by which import, is written in one transaction with what it brought. Acts that a fork copied are recorded once."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
 
-from recollect.agents import Transcript
+from recollect.agents import Ability, Transcript, hosts
+from recollect.agents import agent as agent_of
 from recollect.app import rule_keeping, session_ledger
 from recollect.app.core import IMPORT_ACTOR, App
 from recollect.app.states import CURSORS, ReadTranscript
+from recollect.base import project as projects
 from recollect.base.clock import FixedClock
-from recollect.base.errors import Conflict
+from recollect.base.errors import Conflict, NotFound
 from recollect.base.moment import Moment
+from recollect.base.paths import user_home
 from recollect.base.project import Project
-from recollect.base.settings import Settings
+from recollect.base.settings import Settings, environment
 from recollect.base.structs import Struct, field, replace
 from recollect.base.text import one_line
 from recollect.capture.prompt_text import Action
 from recollect.jobs.transcript_reader import Piece, Reading, is_undone, read_back, read_piece
 from recollect.jobs.transcripts import ABANDONED_S, changed_at, cursor_key, run_turn_jobs
+from recollect.jobs.turn_threads import forget_session
 from recollect.lifecycle.strength import fades
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.result import Scope
@@ -30,10 +36,67 @@ from recollect.model.session import ReadAct, SessionPart, Speaker
 from recollect.store import ChangeHeader, Store
 
 Step = Callable[[int], None]
+Chosen = dict[str, tuple[Project, list[Transcript]]]  # by the project's key
 # Smaller than what is read live at once: live sessions wait for the lock meanwhile, and a person for the bar.
 PIECE_BYTES = 300_000
 _MAX_RULES_SHOWN = 5
+_MAX_NAMED = 5
 _BEFORE_AGENTS = Moment.parse("2020-01-01")  # an earlier time is a mistake of some clock
+
+
+def choose(
+    app: App, path: str | None, since: Moment | None = None, *, all: bool = False, host: str | None = None
+) -> tuple[Chosen, Counter[str]]:
+    """Of every agent, or one; and how many are not read, by the reason. Those that a person names may be from another
+    machine."""
+    within = Path(os.path.abspath(path)) if path else None
+    if within is not None and ("\x00" in str(within) or not os.path.lexists(within)):
+        raise NotFound(f"There is no {path}.", hint="Name a transcript, or a folder of them.")
+    home, unread, left = user_home(environment()), [], Counter[str]()
+    chosen: Chosen = {}
+
+    @cache
+    def find(cwd: str) -> Project | None:
+        return projects.find(Path(cwd), home) if os.path.isabs(cwd) and "\x00" not in cwd else None
+
+    for one in _find(app, within, [host] if host else hosts(Ability.PAST)):
+        if one.problem:
+            unread.append(one)
+            continue
+        project, is_there, why = find(one.cwd), os.path.isdir(one.cwd), "older"
+        if all and (project is None or not is_there):
+            why = "of no project" if project is None else "of folders that are gone"
+            project = None
+        elif not all:
+            ours = app.require_project()
+            is_ours = (project is not None and project.key == ours.key) or (bool(path) and not is_there)
+            project, why = (ours, why) if is_ours else (None, "of other projects")
+        if project is None or (since and one.changed < since):
+            left[why] += 1
+        else:
+            chosen.setdefault(project.key, (project, []))[1].append(one)
+    # What cannot be read does not say whose it is: it counts beside those that do.
+    ours_at = {one.path.parent for _, found in chosen.values() for one in found}
+    unread = [one for one in unread if all or path or one.path.parent in ours_at]
+    left.update(_named(one, unread) for one in unread)
+    return chosen, left
+
+
+def _find(app: App, within: Path | None, names: Sequence[str]) -> Iterable[Transcript]:
+    """A file belongs to the first agent to whom it says where its session began."""
+    found: dict[Path, Transcript] = {}
+    places = app.places._replace(known=tuple(one.root for one in projects.known(app.home.projects)))
+    for name in names:
+        for one in agent_of(name).transcripts(places, within):
+            if one.path not in found or (one.cwd and not found[one.path].cwd):
+                found[one.path] = one
+    return found.values()
+
+
+def _named(one: Transcript, among: Sequence[Transcript]) -> str:
+    """Why it is not read; with its name, unless that is so of many."""
+    alike = sum(other.problem == one.problem for other in among)
+    return one.problem if alike > _MAX_NAMED else f"{one.problem}: {one.path.name}"
 
 
 class PastApp(App):
@@ -90,7 +153,7 @@ class PastApp(App):
 
 
 class ImportReport(Struct, frozen=False):  # what an import read, and what became of it
-    sessions: set[str] = field(default_factory=set)
+    sessions: dict[str, str] = field(default_factory=dict)  # whose they are
     bytes: int = 0
     acts: Counter[str] = field(default_factory=Counter)  # by who spoke
     copies: int = 0
@@ -106,10 +169,8 @@ class ImportReport(Struct, frozen=False):  # what an import read, and what becam
 class Importer:
     """One import into one project's store. `before` is called with each piece just before it is recorded."""
 
-    def __init__(
-        self, app: PastApp, host: str, step: Step, before: Callable[[SessionPart], None] = lambda _part: None
-    ) -> None:
-        self._app, self._host, self._step, self._before = app, host, step, before
+    def __init__(self, app: PastApp, step: Step, before: Callable[[SessionPart], None] = lambda _part: None) -> None:
+        self._app, self._step, self._before = app, step, before
         self._store: Store = app.reader(Scope.PROJECT) if app.dry_run else app.writer(Scope.PROJECT)
         self._seen: set[int] = set()  # acts of this very import: a dry run writes none down
         self.report = ImportReport()
@@ -118,18 +179,20 @@ class Importer:
         read_before = {one.path: one for one in CURSORS.find_all(self._store).values()}
         for one in sorted(transcripts, key=lambda one: (one.began or one.changed, one.agent, one.changed)):
             known = read_before.get(str(one.path)) or ReadTranscript(path=str(one.path))
-            known = replace(known, session=one.session, host=self._host, agent=one.agent, cwd=one.cwd)
-            # A session that the daemon knows is read live, or will be.
-            is_read = known.is_live or session_ledger.find_session(self._store, one.session) is not None
+            known = replace(known, session=one.session, host=one.host, agent=one.agent, cwd=one.cwd)
+            is_read = known.is_live or self._is_live(one)
             if not is_read:
-                standing = takewhile(lambda part: not is_undone(self._store, part.change), known.parts)
-                known = replace(known, parts=tuple(standing))
+                standing = tuple(takewhile(lambda part: not is_undone(self._store, part.change), known.parts))
+                if standing != known.parts and not self._app.dry_run:
+                    with self._store.transaction():
+                        forget_session(self._store, one.session)
+                known = replace(known, parts=standing)
                 is_read = known.last.cursor.offset == one.size and (known.last.ended or not self._is_over(one))
             self._step(one.size if is_read else min(one.size, known.last.cursor.offset))
             self.report.known += is_read
             reading, more = Reading(), not is_read
             if more and 0 < known.last.cursor.offset <= one.size:  # else it is not the file that it was
-                reading = read_back(self._app, self._host, one.path, known.last.cursor)
+                reading = read_back(self._app, one.host, one.path, known.last.cursor)
                 reading.found.clear()
             while more:
                 piece = read_piece(self._app, self._store, known, reading, PIECE_BYTES, seen=self._seen)
@@ -142,10 +205,15 @@ class Importer:
             self.report.secrets.update(reading.found)
         return self.report
 
+    def _is_live(self, one: Transcript) -> bool:
+        """A session that the daemon knows is read live, or will be, where that is possible."""
+        is_able = Ability.TRANSCRIPTS in agent_of(one.host).ABILITIES
+        return is_able and session_ledger.find_session(self._store, one.session) is not None
+
     def _is_over(self, one: Transcript) -> bool:
         """Nobody will say so any more."""
         still = self._app.wall_clock.now().plus(seconds=-ABANDONED_S)
-        return not one.agent and one.changed <= still and session_ledger.find_session(self._store, one.session) is None
+        return not one.agent and one.changed <= still and not self._is_live(one)
 
     def _record(self, one: Transcript, known: ReadTranscript, reading: Reading, piece: Piece) -> ReadTranscript:
         change, now = self._app.changes[Scope.PROJECT], self._app.wall_clock.now()
@@ -159,7 +227,7 @@ class Importer:
         reading.acts.extend(fresh)
         if fresh:
             self._seen.update(piece.new)
-            self.report.sessions.add(one.session)
+            self.report.sessions[one.session] = one.host
             self.report.acts.update(str(act.speaker) for act in fresh)
             times = [*self.report.times, *(act.at for act in fresh)]
             self.report.times = (min(times), max(times))

@@ -219,6 +219,12 @@ def _write(app: App, part: SessionPart, entry: Entry, decision: Continue | Open,
     return new_id
 
 
+def forget_session(store: Store, session: str) -> None:
+    """Its turns were taken back: what is read of it again is new."""
+    if session in (marks := THREAD_MARKS.read(store)):
+        THREAD_MARKS.write(store, {id: one for id, one in marks.items() if id != session})
+
+
 def _mark(store: Store, session: str) -> ThreadMark:
     return THREAD_MARKS.read(store).get(session, ThreadMark())
 

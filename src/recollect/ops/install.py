@@ -196,7 +196,8 @@ def _next_steps(work: Work, level: Level, chosen: tuple[str, ...], *, is_named: 
     if work.changed:
         from recollect.ops import past_sessions
 
-        everywhere, past = past_sessions.count_past(app)
+        counts = past_sessions.count_past(app).values()
+        everywhere, past = sum(many for many, _ in counts), sum(here for _, here in counts)
         if past:
             yield f"{counted(past, 'past session')} of {app.require_project().name} found: `{_IMPORT}` reads them."
         elif everywhere:

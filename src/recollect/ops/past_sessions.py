@@ -1,16 +1,14 @@
-"""Past sessions of an agent: `import sessions` makes memory of them, `catch-up` reads what sessions left since then,
+"""Past sessions of agents: `import sessions` makes memory of them, `catch-up` reads what sessions left since then,
 and `replay` shows what Recollect would have told in them: sessions are read in their order, into a scratch home, and at
 each prompt memory is asked as the hook asks it. Transcripts are chosen here and read by jobs/session_import.py."""
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
-from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -31,7 +29,7 @@ from recollect.base.structs import Struct, field
 from recollect.base.text import clip, counted, one_line
 from recollect.capture.turns import is_used
 from recollect.jobs import transcripts
-from recollect.jobs.session_import import Importer, ImportReport, PastApp, Step
+from recollect.jobs.session_import import Importer, ImportReport, PastApp, Step, choose
 from recollect.jobs.transcript_reader import is_undone
 from recollect.lifecycle.strength import status_at
 from recollect.model.codec import Json
@@ -56,34 +54,33 @@ _DID_CHARS = 40_000  # of what the agent said and ran in one turn
 _Path = Annotated[
     str | None, Arg("A transcript or a folder of them; by default where the agent leaves them.", "[PATH]")
 ]
-Chosen = dict[str, tuple[Project, list[Transcript]]]  # by the project's key
 
 
 def import_past(
     app: App,
     path: _Path = None,
     *,
-    agent: Annotated[str, Arg(f"Whose sessions: {_AGENTS}.", metavar="NAME")] = DEFAULT_HOST,
+    agent: Annotated[str | None, Arg(f"Only sessions of this one: {_AGENTS}.", metavar="NAME")] = None,
     all: Annotated[bool, Arg("Import the sessions of every project, each into its own memory.")] = False,
     since: Annotated[str | None, Arg("Only sessions still active after this date.", metavar="2026-01-31")] = None,
     count: Annotated[bool, Arg("Only count them, in this project and in all; read none.")] = False,
 ) -> Summary:
-    host = agent
-    if host not in hosts(Ability.PAST):
-        raise BadInput(f"No past sessions of {host!r} can be read.", hint=f"Name one of {_AGENTS}.")
+    if agent and agent not in hosts(Ability.PAST):
+        raise BadInput(f"No past sessions of {agent!r} can be read.", hint=f"Name one of {_AGENTS}.")
     if count:
-        return _count(app, host)
+        return _count(app, agent)
     if not all:
         app.require_project()
-    chosen, left = choose(app, path, read_day("since", since), all=all, host=host)
+    chosen, left = choose(app, path, read_day("since", since), all=all, host=agent)
     sizes = [one.size for _, found in chosen.values() for one in found]
     step = _show_progress(app, sum(sizes), f"MB of {counted(len(sizes), 'session')}")
-    read = [_read(app, host, project, found, step) for project, found in chosen.values()]
+    read = [_read(app, project, found, step) for project, found in chosen.values()]
     step(sum(sizes))
     notes = [note for one in read for note in one.notes]
     if left:
         notes.append("Left out: " + ", ".join(f"{many:,} ({why})" for why, many in left.most_common()) + ".")
-    nothing = f"{agent_of(host).TITLE} left no sessions {'here' if all or path else 'of this project'}."
+    nobody = agent_of(agent).TITLE if agent else "No agent"
+    nothing = f"{nobody} left {'no' if agent else 'any'} sessions {'here' if all or path else 'of this project'}."
     summary = "\n\n".join(one.summary for one in read) or nothing
     projects_read: list[Json] = [dict(one.facts) for one in read]
     facts: dict[str, Json] = {"projects": projects_read, "left_out": dict(left), "dry_run": app.dry_run}
@@ -102,57 +99,26 @@ def catch_up(app: App) -> Summary:
     return Summary(f"{read} events read." if read else "Nothing was waiting to be read.", {"read": read}, app.notes())
 
 
-def _count(app: App, host: str) -> Summary:
+def _count(app: App, host: str | None) -> Summary:
     """`imported`: whether any of this project's were."""
-    everywhere, here = count_past(app, host)
+    found = count_past(app, host)
+    everywhere, here = sum(many for many, _ in found.values()), sum(here for _, here in found.values())
     store = app.reader(app.scope)
     changes = {part.change for one in CURSORS.find_all(store).values() for part in one.parts if part.change}
     imported = any(not is_undone(store, change) for change in changes)
-    said = f"{agent_of(host).TITLE} left {counted(everywhere, 'session')}, {here:,} of them of this project."
-    return Summary(said, {"sessions": everywhere, "here": here, "imported": imported, "dry_run": app.dry_run})
+    whose = [f"{agent_of(name).TITLE} {many:,}" for name, (many, _) in found.items() if many]
+    said = f"{counted(everywhere, 'past session')}, {here:,} of this project{': ' if whose else ''}{', '.join(whose)}."
+    agents: dict[str, Json] = {name: many for name, (many, _) in found.items()}
+    facts: dict[str, Json] = {"sessions": everywhere, "here": here, "imported": imported, "agents": agents}
+    return Summary(said, {**facts, "dry_run": app.dry_run})
 
 
-def count_past(app: App, host: str = DEFAULT_HOST) -> tuple[int, int]:
-    """How many past sessions there are, and how many of them are this project's."""
+def count_past(app: App, host: str | None = None) -> dict[str, tuple[int, int]]:
+    """By agent: how many past sessions there are, and how many of them are this project's."""
     chosen, _ = choose(app, None, all=True, host=host)
-    counts = {key: sum(not one.agent for one in found) for key, (_, found) in chosen.items()}
-    return sum(counts.values()), counts.get(app.project.key, 0) if app.project else 0
-
-
-def choose(
-    app: App, path: str | None, since: Moment | None = None, *, all: bool = False, host: str = DEFAULT_HOST
-) -> tuple[Chosen, Counter[str]]:
-    """And how many are not read, by the reason. Those that a person names may be from another machine."""
-    within = Path(os.path.abspath(path)) if path else None
-    if within is not None and ("\x00" in str(within) or not os.path.lexists(within)):
-        raise NotFound(f"There is no {path}.", hint="Name a transcript, or a folder of them.")
-    home, unread, left = user_home(environment()), [], Counter[str]()
-    chosen: Chosen = {}
-
-    @cache
-    def find(cwd: str) -> Project | None:
-        return projects.find(Path(cwd), home) if os.path.isabs(cwd) and "\x00" not in cwd else None
-
-    for one in agent_of(host).transcripts(app.places, within):
-        if one.problem:
-            unread.append(one)
-            continue
-        project, is_there, why = find(one.cwd), os.path.isdir(one.cwd), "older"
-        if all and (project is None or not is_there):
-            why = "of no project" if project is None else "of folders that are gone"
-            project = None
-        elif not all:
-            ours = app.require_project()
-            is_ours = (project is not None and project.key == ours.key) or (bool(path) and not is_there)
-            project, why = (ours, why) if is_ours else (None, "of other projects")
-        if project is None or (since and one.changed < since):
-            left[why] += 1
-        else:
-            chosen.setdefault(project.key, (project, []))[1].append(one)
-    # What cannot be read does not say whose it is: it counts beside those that do.
-    ours_at = {one.path.parent for _, found in chosen.values() for one in found}
-    left.update(one.problem for one in unread if all or path or one.path.parent in ours_at)
-    return chosen, left
+    own = app.project.key if app.project else ""
+    many = Counter((one.host, key == own) for key, (_, found) in chosen.items() for one in found if not one.agent)
+    return {name: (many[name, True] + many[name, False], many[name, True]) for name, _ in sorted(many)}
 
 
 def _show_progress(app: App, total: int, what: str) -> Step:
@@ -167,15 +133,16 @@ def _show_progress(app: App, total: int, what: str) -> Step:
     return step
 
 
-def _read(app: App, host: str, project: Project, found: list[Transcript], step: Step) -> Summary:
+def _read(app: App, project: Project, found: list[Transcript], step: Step) -> Summary:
     is_ours = app.project is not None and project.key == app.project.key
     settings = app.settings if is_ours else load(app.home.conf, project.conf, environment())
     many = counted(len({one.session for one in found}), "past session")
-    with closing(PastApp(app, project, settings, f"Read {many} of {agent_of(host).TITLE}")) as past:
-        report = Importer(past, host, step).read(found)
+    whose = ", ".join(agent_of(name).TITLE for name in sorted({one.host for one in found}))
+    with closing(PastApp(app, project, settings, f"Read {many} of {whose}")) as past:
+        report = Importer(past, step).read(found)
         if not app.dry_run:
             past.log.line(
-                "import", host=host, change=past.changes[Scope.PROJECT], sessions=len(report.sessions),
+                "import", change=past.changes[Scope.PROJECT], sessions=len(report.sessions),
                 bytes=report.bytes, acts=report.acts.total(), copies=report.copies,
             )  # fmt: skip
         return _summarize(past, project, report)
@@ -186,10 +153,14 @@ def _summarize(past: PastApp, project: Project, report: ImportReport) -> Summary
     span = f", {report.times[0].iso()[:10]} to {report.times[1].iso()[:10]}" if report.times else ""
     said = f"{report.acts['person']:,} prompts, {report.acts['tool']:,} tool calls"
     head = f"{verb} {counted(many, 'past session')} of {project.name} ({report.bytes / 1e6:,.1f} MB{span}): {said}."
+    by_agent = Counter(report.sessions.values())
+    if by_agent.keys() - {DEFAULT_HOST}:
+        head += f" {', '.join(f'{agent_of(name).TITLE}: {one:,}' for name, one in by_agent.most_common())}."
     if not many:
         head = f"Nothing new in {counted(report.known, 'transcript')} of {project.name}."
     facts: dict[str, Json] = {
-        "project": project.name, "sessions": many, "bytes": report.bytes, "acts": dict(report.acts),
+        "project": project.name, "sessions": many, "agents": dict(by_agent), "bytes": report.bytes,
+        "acts": dict(report.acts),
         "copies": report.copies, "damaged_lines": report.damaged, "secrets": dict(report.secrets),
         "known": report.known, "failed": dict(report.failed),
     }  # fmt: skip
@@ -286,9 +257,10 @@ def replay(
         copy.root.mkdir()
         there = App(home=Home(Path(scratch, "home")), project=copy, settings=app.settings, clock=SystemClock(),
                     progress=app.progress)  # fmt: skip
-        _, found = choose(there, path)[0].get(at.key, (at, []))
+        here = App(home=app.home, project=at, settings=app.settings, clock=app.clock)
+        _, found = choose(here, path)[0].get(at.key, (at, []))
         if not found:
-            left_none = f"{agent_of(DEFAULT_HOST).TITLE} left no sessions of {at.name}."
+            left_none = f"No agent left any sessions of {at.name}."
             return Summary(left_none, {"project": at.name, "sessions": 0})
         with closing(there):
             asked = replay_sessions(there, found)
@@ -303,7 +275,7 @@ def replay_sessions(app: App, found: Sequence[Transcript]) -> list[Asked]:
     step = _show_progress(app, total, "MB of sessions")
     with closing(PastApp(app, app.require_project(), app.settings, "Replayed past sessions")) as past:
         player = _Player(past)
-        Importer(past, DEFAULT_HOST, step, player.play).read(found)
+        Importer(past, step, player.play).read(found)
     step(total)
     return player.asked
 
