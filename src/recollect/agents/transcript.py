@@ -8,7 +8,6 @@ its beginning. What a line says is known to each agent's class.
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import stat
@@ -129,6 +128,8 @@ def _next_line(file: BinaryIO) -> bytes | None:
 
 
 def _mark(file: BinaryIO, offset: int) -> str:
+    import hashlib  # a first prompt reads no transcript
+
     here, before = file.tell(), max(0, offset - _MARK_BYTES)
     file.seek(before)
     mark = hashlib.sha256(file.read(offset - before)).hexdigest()[:16]

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
-from html import escape
 from pathlib import Path
 
 from recollect import agents
@@ -125,7 +124,7 @@ def call_for(line: str, platform: str) -> tuple[tuple[str, ...], str]:
             script = Path(__file__).with_name("toast.ps1").read_text(encoding="utf-8")
             return ("powershell", "-NoProfile", "-NonInteractive", "-Command", script), line
         case _:  # some desktops read tags in the text
-            text = escape(line, quote=False)
+            text = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
             return ("notify-send", f"--app-name={NAME}", "--expire-time=5000", "--", NAME, text), ""
 
 

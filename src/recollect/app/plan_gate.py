@@ -4,7 +4,6 @@ did not make up itself (ids, kinds, times) is text, so a field that is added lat
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections import Counter
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from recollect.base.files import read_limited
 from recollect.base.structs import replace
+from recollect.base.text import blake2b
 from recollect.model.codec import FIELDS, Json, decode, decode_memory, encode
 from recollect.model.memory import Anchor, Memory, Message
 from recollect.model.plan import Change, Create, FileChange, Plan, Say, Update
@@ -94,7 +94,7 @@ def _hash_now(path: str) -> str:
 
 @lru_cache(maxsize=2_000)
 def _hash(path: str, _mtime_ns: int, _size: int, _inode: int) -> str:
-    return hashlib.blake2b(read_limited(Path(path), _MAX_BYTES), digest_size=8).hexdigest()
+    return blake2b(read_limited(Path(path), _MAX_BYTES), digest_size=8).hexdigest()
 
 
 def redact_plan(plan: Plan, redactor: Redactor) -> tuple[Plan, Counter[str]]:

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 
+try:  # as in hashlib, which loads OpenSSL, too: a first prompt would wait for that
+    from _blake2 import blake2b as blake2b
+except ImportError:
+    from hashlib import blake2b as blake2b
+
 # What a terminal might obey, or what reorders what a reader sees: C0 (except tab and newline), DEL, C1, the bidi
 # controls, zero-width marks, line separators, tag characters.
 _UNSAFE = re.compile(

@@ -7,7 +7,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from recollect.app.states import JOB_RECORDS, SESSIONS, JobRecord, Memo
@@ -51,6 +50,8 @@ class Job(NamedTuple):
     def function(self) -> Callable[..., Any]:
         if not isinstance(self.target, str):
             return self.target
+        from pkgutil import resolve_name  # no first answer waits for it
+
         found: Callable[..., Any] = resolve_name(f"recollect.{self.target}")
         return found
 

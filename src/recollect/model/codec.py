@@ -2,7 +2,6 @@
 is strict, because imported files come this way: ValueError names the field, unknown fields are refused, and those with
 a default may be missing."""
 
-import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Set
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, 
 
 from recollect.base.moment import Moment
 from recollect.base.structs import MISSING, fields
+from recollect.base.text import blake2b
 from recollect.model.memory import KINDS, Count, Kind, Marks, Memory
 
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
@@ -188,10 +188,10 @@ def decode_memory(data: Mapping[str, Any]) -> Memory:
 def content_hash(memory: Memory) -> str:
     """What was data, apart from how often it was used."""
     data = {name: value for name, value in encode(memory).items() if name not in USAGE}
-    return hashlib.blake2b(canonical(data).encode(), digest_size=16).hexdigest()
+    return blake2b(canonical(data).encode(), digest_size=16).hexdigest()
 
 
 def version_of(memory: Memory) -> str:
     """What a person reads and edits of it; the rest may change while somebody is editing."""
     words = canonical([memory.title, memory.body, list(memory.topics)])
-    return hashlib.blake2b(words.encode(errors="replace"), digest_size=8).hexdigest()
+    return blake2b(words.encode(errors="replace"), digest_size=8).hexdigest()

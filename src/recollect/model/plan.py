@@ -4,7 +4,6 @@ time changes nothing. A plan touches one store."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
@@ -102,6 +101,8 @@ class FileChange(Struct):
 
 
 def text_hash(text: str) -> str:
+    import hashlib  # a first prompt needs none
+
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -1,14 +1,13 @@
 """Values of a session: who is talking to us, what they said and what we answer (hosts' own shapes are converted in
 `agents`), how long they paused, what they were shown, and how things ended."""
 
-import hashlib
 from collections.abc import Iterable, Mapping, Set
 from enum import StrEnum
 from typing import NamedTuple, Self
 
 from recollect.base.moment import Moment
 from recollect.base.structs import Struct, field, replace
-from recollect.base.text import clip, one_line
+from recollect.base.text import blake2b, clip, one_line
 
 
 class EventName(StrEnum):
@@ -272,7 +271,7 @@ class SubagentReport(NamedTuple):  # what a host reports about a subagent that e
 def _digest(parts: Iterable[str]) -> str:
     """Each part is spelt with its length before it, so that no two lists are spelt alike."""
     spelt = b"".join(b"%d:%b" % (len(part.encode()), part.encode()) for part in parts)
-    return hashlib.blake2b(spelt, digest_size=16).hexdigest()
+    return blake2b(spelt, digest_size=16).hexdigest()
 
 
 class Speaker(StrEnum):

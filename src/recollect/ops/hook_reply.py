@@ -4,7 +4,6 @@ remembered: the failure is logged and the work goes on. A damaged store is repor
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 import time
@@ -20,6 +19,7 @@ from recollect.app.states import count_answer
 from recollect.base.errors import RecollectError, StoreDamaged
 from recollect.base.moment import DAY_SECONDS, Moment
 from recollect.base.structs import Struct, field, replace
+from recollect.base.text import blake2b
 from recollect.model.codec import Json
 from recollect.model.memory import Memory
 from recollect.model.query import ALWAYS_LOADED, Hit
@@ -71,7 +71,7 @@ class HookRequest(Struct):
     def session_folder(self) -> Path:
         """Of the answers of this session; no part of a session's id becomes a name on disk."""
         session = self.event.session_id.encode("utf-8", "replace")
-        return self.folder / hashlib.blake2b(session, digest_size=12).hexdigest()
+        return self.folder / blake2b(session, digest_size=12).hexdigest()
 
     def write(self, write: Callable[[], object]) -> bool:
         """One transaction. False where the store could not be written, which is logged."""

@@ -4,7 +4,6 @@ our fence or to open one of a host's own tags. What is shown is chosen elsewhere
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import unicodedata
@@ -13,7 +12,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from recollect.base.moment import Moment
-from recollect.base.text import clip, counted, one_line
+from recollect.base.text import blake2b, clip, counted, one_line
 from recollect.model.codec import Json
 from recollect.model.memory import Memory, Note, Rule, RuleType
 from recollect.model.query import Drop, Hit
@@ -204,7 +203,7 @@ def fingerprints(text: str) -> frozenset[str]:
     """One for each line that says something, so that an echo of ours is recognised without its fence, too."""
     lines = (re.sub(r"\W+", " ", line).strip().casefold() for line in text.splitlines())
     said = (line for line in lines if len(line) >= 24)  # a shorter line could be anyone's
-    return frozenset(hashlib.blake2b(line.encode(), digest_size=6).hexdigest() for line in said)
+    return frozenset(blake2b(line.encode(), digest_size=6).hexdigest() for line in said)
 
 
 class _Page:

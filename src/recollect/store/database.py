@@ -5,7 +5,7 @@ rest, pruned by age and number, and holds no text that anyone said; only outcome
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -69,13 +69,17 @@ class Database:
     def __init__(self, path: Path | None, tuning: Tuning, *, read_only: bool = False) -> None:
         self._tuning = tuning
         self.path = path
+        db = None
         if path is not None and path.with_name(path.name + "-journal").exists():
             read_only = False  # a write was cut off before WAL was in use: only a writer can roll it back
         elif path is not None and path.is_file() and path.stat().st_size:
             # Looked at without writing first, so that a newer or foreign file stays as it is.
-            with closing(connect.connect(path, tuning, read_only=True)) as db, translated_errors(path):
+            with ExitStack() as stack, translated_errors(path):
+                db = stack.enter_context(closing(connect.connect(path, tuning, read_only=True)))
                 read_only = connect.inspect(db, path) == connect.current_version() and read_only
-        self._db = connect.connect(path, tuning, read_only=read_only)
+                if read_only:
+                    stack.pop_all()  # for a reader it is the one
+        self._db = db if db and read_only else connect.connect(path, tuning, read_only=read_only)
         self._analyse = tokenizer.register(self._db)
         self._db.create_scalar_function("seal", lambda *cells: rows.seal(cells), deterministic=True)
         self._term_counts: Counter[str] = Counter()

@@ -4,7 +4,6 @@ Columns have the names of the values' fields, and a cell follows from the field'
 they can be compared, lists become JSON. Fields of one kind of memory, and those that most memories lack, go into `own`.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -12,6 +11,7 @@ from typing import Any, TypeVar, cast, get_origin, get_type_hints
 
 from recollect.base.errors import StoreDamaged
 from recollect.base.moment import Moment
+from recollect.base.text import blake2b
 from recollect.model.codec import FIELDS, FIELDS_OF, canonical, decoder, encode
 from recollect.model.memory import KINDS, Bridge, Count, Kind, Memory, Message
 from recollect.model.plan import Alias
@@ -94,7 +94,7 @@ def seal(cells: Sequence[Cell]) -> bytes:
     """Every cell with its length before it, so that no two rows are spelt alike."""
     spelt = [cell if isinstance(cell, bytes) else repr(cell).encode() for cell in cells]
     whole = b"".join([b"%d:%b" % (len(one), one) for one in spelt])
-    return hashlib.blake2b(whole, digest_size=8).digest()
+    return blake2b(whole, digest_size=8).digest()
 
 
 def sealed(cells: Sequence[Cell]) -> tuple[Cell, ...]:
