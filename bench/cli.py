@@ -331,7 +331,7 @@ def _sizes(said: str) -> tuple[int, ...]:
 
 
 def _run(benchmark: Callable[[Path, Bar], Report], as_json: bool) -> int:
-    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="recollect-bench-", ignore_cleanup_errors=True) as folder:
         report = benchmark(Path(folder), Bar())
     if as_json:
         print_json(report.to_json())

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from bench import child, house, processes, stages
@@ -30,6 +31,7 @@ Step = Callable[[int], None]
 _BARE = [sys.executable, "-I", "-S", "-c", "pass"]
 _A_SESSION = 10
 _BLOCK = 10_000
+_NAMED_WORDS = 14
 _AT_WORK_WITHIN_S = 30.0
 _PROMPT_SEED, _VECTOR_SEED = 8_000_000, 1
 
@@ -109,7 +111,7 @@ def run_pace(place: House, sizes: tuple[int, ...], prompts: int, firsts: int, st
         standing = size
         warm = _warm(place, place.start(), size, asked, prompts, step) if prompts else None
         place.stop()
-        first = _first(place, asked, firsts, step) if firsts else None
+        first = _first(place, _answerable(place, firsts), step) if firsts else None
         yield Pace(size, round(place.store.stat().st_size / 1e6, 1), warm, first)
 
 
@@ -185,17 +187,27 @@ def _asked_ms(place: House, body: bytes) -> float:
     return took_ms if kind == OK else float(house.deadline_ms(PROMPT))
 
 
-def _first(place: House, asked: Iterator[str], firsts: int, step: Step) -> First:
+def _first(place: House, asked: list[str], step: Step) -> First:
     ran: list[Ran] = []
     spooled = 0
-    for number in range(firsts):
+    for number, prompt in enumerate(asked):
         before = place.spool_length()
-        ran.append(place.run(PROMPT, payload(place, PROMPT, f"first-{number}", number, prompt=next(asked))))
+        ran.append(place.run(PROMPT, payload(place, PROMPT, f"first-{number}", number, prompt=prompt)))
         place.stop()  # by then what was answered is written, and its pointer gone
         spooled += place.spool_length() - before
         step(1)
     answered = sum(bool(one.out) for one in ran)
-    return First(firsts, Spread.of([one.wall_ms for one in ran]), answered, spooled, past_deadline=_late(ran))
+    return First(len(asked), Spread.of([one.wall_ms for one in ran]), answered, spooled, past_deadline=_late(ran))
+
+
+def _answerable(place: House, most: int) -> list[str]:
+    """Each names a memory by its longest words, so that a hook that prints nothing was not answered in time."""
+    store = SqliteStore(place.store, Tuning(), read_only=True)
+    try:
+        texts = [memory.body for memory, _ in islice(store.each(), most)]
+    finally:
+        store.close()
+    return [" ".join(sorted(set(text.split()), key=len)[-_NAMED_WORDS:]) + "?" for text in texts]
 
 
 def _late(ran: list[Ran]) -> int:

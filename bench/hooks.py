@@ -115,7 +115,7 @@ def run_hooks(folder: Path, *, plan: Plan, progress: Progress) -> HooksReport:
 @contextmanager
 def _house(root: Path) -> Iterator[House]:
     """Its runtime folder stands apart: the path of a socket has to be short."""
-    with tempfile.TemporaryDirectory(prefix="rcl-") as runtime:
+    with tempfile.TemporaryDirectory(prefix="rcl-", ignore_cleanup_errors=True) as runtime:
         place = House(str(root), runtime, str(root / "work"))
         place.furnish()
         try:
