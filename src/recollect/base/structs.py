@@ -47,18 +47,18 @@ else:
 def _make_init(self: Any, /, *given: object, **named: object) -> None:
     """The `__init__` of a class that was never called; afterwards it has its own."""
     kind = type(self)
-    space: dict[str, Any] = {"MISSING": MISSING, "put": object.__setattr__}
+    space: dict[str, Any] = {"_missing": MISSING, "_put": object.__setattr__}
     first, last, body = ["self"], list[str](), ["pass"]
     for name, one in kind.__dataclass_fields__.items():
         value, default = name, ""
         if one.default_factory is not MISSING:
-            space["make_" + name] = one.default_factory
-            value, default = f"make_{name}() if {name} is MISSING else {name}", "=MISSING"
+            space["_make_" + name] = one.default_factory
+            value, default = f"_make_{name}() if {name} is _missing else {name}", "=_missing"
         elif one.default is not MISSING:
-            space["default_" + name] = one.default
-            default = f"=default_{name}"
+            space["_default_" + name] = one.default
+            default = f"=_default_{name}"
         (last if one.kw_only else first).append(name + default)
-        body.append(f"put(self, {name!r}, {value})")
+        body.append(f"_put(self, {name!r}, {value})")
     text = f"def __init__({', '.join([*first, *(['*'] if last else []), *last])}):\n " + "\n ".join(body)
     exec(text, space)  # noqa: S102 - made of the names of fields
     space["__init__"].__qualname__ = f"{kind.__qualname__}.__init__"  # errors name it
@@ -75,7 +75,7 @@ class _StructType(type):
         for base in reversed(bases):
             found |= getattr(base, "__dataclass_fields__", {})
         own = [one for one, kind in space.get("__annotations__", {}).items() if not str(kind).startswith("ClassVar")]
-        space["__slots__"] = [one for one in own if one not in found]
+        space["__slots__"] = tuple(one for one in own if one not in found)
         for one in own:
             value: Any = space.pop(one, MISSING)
             found[one] = made = value if isinstance(value, Field) else field(default=value)
