@@ -82,7 +82,7 @@ class First:
     answered: int
     """Printed something."""
     spooled: int
-    """Left a pointer in place of an answer."""
+    """Whose event was not written by the end of the daemon: the pointer stays."""
     past_deadline: int
 
 
