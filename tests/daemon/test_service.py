@@ -121,6 +121,35 @@ def test_a_prompt_brings_a_memory_until_it_was_seen_once(session: Session):
         assert soon(lambda: session.house.status()["answered"] == confirmed)  # noqa: B023 - asked at once
 
 
+FIRST = """
+import os, sys, time
+from pathlib import Path
+from recollect.base.clock import SystemClock
+from recollect.base.paths import Home
+from recollect.daemon import service, startup
+from recollect.daemon.apps import Apps, Model
+
+def send(said):
+    print(said.decode(), *sys.modules, flush=True)
+    os._exit(0)
+
+home, project, body = sys.argv[1:]
+apps = Apps(Home(Path(home)), Path.home(), SystemClock(), Model())
+until_s = time.monotonic() + 60
+service.Hooks(apps.app, home).answer("", "UserPromptSubmit", body.encode(), {}, project, until_s, send=send)
+"""
+
+
+def test_a_first_prompt_is_answered_before_anything_is_loaded_that_it_can_do_without(alone: Session):
+    alone.pin("Deploys go to the blue cluster first.")
+    body = alone.payload("UserPromptSubmit", prompt="Where do deploys go, to which cluster?")
+    place = (str(alone.house.home.root), str(alone.project))
+    done = subprocess.run([sys.executable, "-Ic", FIRST, *place, body], capture_output=True, text=True, timeout=60)
+    heavy = "dataclasses inspect numpy pkgutil re2 recollect.capture recollect.ops.recall recollect.redact subprocess"
+    assert "blue cluster" in done.stdout, done.stderr
+    assert not set(done.stdout.split()) & set(heavy.split())
+
+
 def test_a_prompt_s_pointer_goes_once_the_event_is_written(session: Session):
     """Its process lives, so nothing else would remove it."""
     path = leave(session.house.place, pointer.make(session.header("UserPromptSubmit"), session.payload("")))

@@ -74,7 +74,8 @@ class _StructType(type):
         found: dict[str, Any] = {}
         for base in reversed(bases):
             found |= getattr(base, "__dataclass_fields__", {})
-        own = [one for one, kind in space.get("__annotations__", {}).items() if "ClassVar" not in str(kind)]
+        # Types are texts here: a module of these has `from __future__ import annotations`.
+        own = [one for one, kind in space.get("__annotations__", {}).items() if not kind.startswith("ClassVar")]
         space["__slots__"] = tuple(one for one in own if one not in found)
         for one in own:
             value: Any = space.pop(one, MISSING)

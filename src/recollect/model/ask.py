@@ -1,6 +1,8 @@
 """A question to a language model, as a value, and the first step of reading an answer, in which nothing is taken on
 trust. Whether a model may be asked, which one, and at what cost is decided in `app/language_model.py`."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping

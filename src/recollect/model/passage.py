@@ -14,6 +14,8 @@ empty parts:
 `Asked` and `Decided` are the person's words, the rest is the agent's. `Said` may have many lines; long answers are
 found there."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from enum import StrEnum

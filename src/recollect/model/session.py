@@ -1,6 +1,8 @@
 """Values of a session: who is talking to us, what they said and what we answer (hosts' own shapes are converted in
 `agents`), how long they paused, what they were shown, and how things ended."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Set
 from enum import StrEnum
 from typing import NamedTuple, Self
