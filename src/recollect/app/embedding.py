@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
@@ -57,7 +59,7 @@ class TimedQuestion:
 
         def embed() -> None:
             try:
-                self._vector = QuestionVector(embedder.id, embedder.embed_one(asked, MAX_TOKENS).tobytes())
+                self._vector = QuestionVector(embedder.id, _embed_prompt(weakref.ref(embedder), asked))
             except Exception as problem:  # noqa: BLE001 raised again in the thread that asks for the vector
                 self._problem = problem
 
@@ -80,6 +82,15 @@ class TimedQuestion:
         elif self._vector is None:
             self.how = "words alone: the question's vector was not there in time"
         return self._vector
+
+
+@lru_cache(maxsize=200)
+def _embed_prompt(embedder: weakref.ref[Embedder], asked: str) -> bytes:
+    """Some prompts are sent again and again. A model that was replaced is not kept for them: it is 90 MB."""
+    model = embedder()
+    if model is None:
+        raise ModelLoading
+    return model.embed_one(asked, MAX_TOKENS).tobytes()
 
 
 def question_vector(app: App, text: str) -> tuple[QuestionVector | None, str]:

@@ -45,8 +45,9 @@ _RETRY_S = 0.02
 _ONCE_S = 86_400
 _QUIET_S = 0.25
 _JOBS_STOP_WITHIN_S = 0.4
-# How long a thread with work waits for the one that runs; the default of 5 ms is felt in a hook.
-_SWITCH_S = 0.001
+# How long a thread with work waits for the one that runs. A prompt is embedded beside the search by words, in many
+# short steps; with the default of 5 ms each would wait for the search.
+_SWITCH_S = 0.0002
 
 
 class Service:
