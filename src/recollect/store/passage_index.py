@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.base.files import PRIVATE_FILE
-from recollect.model.query import TermValues, WordEvidence
+from recollect.model.query import Owner, TermValues, WordEvidence
 from recollect.store.vectors import SCALE_BYTES, Floats, Grouped, Page, Query, Rows, Segment, bits_of
 
 MAX_POSTINGS = 400_000
@@ -110,6 +110,12 @@ class PassageIndex:
         rows = np.minimum(np.searchsorted(self.passages, wanted), max(0, len(self) - 1))
         return np.where(self.passages[rows] == wanted, rows, -1) if len(self) else np.full(len(wanted), -1)
 
+    def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
+        rows = self.rows_of(passages)
+        rows = rows[rows >= 0]
+        columns = (column[rows].tolist() for column in (self.passages, self.memories, self.units, self.voices))
+        return {passage: Owner(*owner) for passage, *owner in zip(*columns, strict=True)}
+
 
 class IndexedWords(WordEvidence):
     """The rows of its terms are those of passages after the file."""
@@ -158,7 +164,14 @@ class IndexedWords(WordEvidence):
             read += len(rows)
         if index.gone:
             scores[np.fromiter(index.gone, np.int64)] = 0
-        best = np.flatnonzero(scores)
+        # The best of those with a rare term are a limit below which no other can be among the best.
+        rare = postings[0][1] if postings else np.empty(0, np.int32)
+        for _, rows, _ in postings[1:]:
+            if len(rare) >= 2 * kept:
+                break
+            rare = np.union1d(rare, rows)
+        limit = -np.partition(-scores[rare], kept)[kept] if len(rare) > kept else 0.0
+        best = np.flatnonzero(scores >= max(limit, np.finfo(np.float32).tiny))
         if len(best) > kept:
             best = np.sort(best[np.argpartition(scores[best], -kept)[-kept:]])
         found: dict[int, list[tuple[str, float]]] = {passage: [] for passage in index.passages[best].tolist()}

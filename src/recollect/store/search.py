@@ -130,27 +130,35 @@ class Search(Database):
 
     def words(self, question: str, *, most: int = 0) -> WordEvidence:
         """Unknown terms are named, too: a question of which only the small change is known is not well answered."""
+        index = None
         with translated_errors(self.path):
             if self._db.in_transaction:  # it finds what was written in it
                 self._settle_terms()
+            else:
+                index = self._index_in_use()
             asked = dict.fromkeys(tokenizer.terms(self._analyse, question[:MAX_QUESTION_CHARS]))
             meaning = [term for term in asked if term not in STOP_TERMS] or list(asked)
             sql = f"SELECT term, passages FROM term WHERE term {AMONG}"  # noqa: S608
             counts = dict(self._every(sql, [_ALL, *meaning]))
             passages = counts.pop(_ALL, 0)
             known = sorted((count, term) for term, count in counts.items() if count)[:MAX_TERMS]
-            index = self._index_in_use()
+            later, is_whole = self._compare(index) if index else (passages, True)
             chosen, floor = (known, index.last) if index else self._within(known, most or MAX_POSTINGS)
             sql = f"SELECT rowid, {_BM25} FROM words WHERE words MATCH ? AND rowid > ? ORDER BY rowid DESC LIMIT ?"  # noqa: S608
             found = []
             for count, term in chosen:
                 # BM25 of the one term, divided by the rarity that SQLite gave it: rarity is pooled over stores later.
                 rarity = max(1e-6, math.log((passages - count + 0.5) / (count + 0.5))) if passages >= count else 1e-6
-                rows = self._every(sql, _quoted([term]), floor, MAX_POSTINGS if index else -1)
+                rows = self._every(sql, _quoted([term]), floor, MAX_POSTINGS if index else -1) if later else []
                 found.append(TermEvidence(term, count, tuple(rows), -1 / rarity))
             unknown = [term for term in meaning if not counts.get(term)]
             evidence = WordEvidence(passages, (*found, *(TermEvidence(term, 0, ()) for term in unknown[:MAX_TERMS])))
-            return self._with_index(evidence, index) if index else evidence
+            if index is None:
+                return evidence
+            from recollect.store.passage_index import IndexedWords, average_length
+
+            average = average_length(self._value("SELECT block FROM words_data WHERE id = 1"))
+            return IndexedWords.of(evidence, index, average, None if is_whole else self._gone)
 
     def _within(self, known: list[tuple[int, str]], most: int) -> tuple[list[tuple[int, str]], int]:
         """The terms that together are in no more than so many passages, and after which passage."""
@@ -163,18 +171,15 @@ class Search(Database):
         newest = self._value("SELECT coalesce(max(seq), 0) FROM passage") if postings > most else 0
         return chosen, int(newest * (1 - most / postings)) if newest else 0
 
-    def _with_index(self, later: WordEvidence, index: PassageIndex) -> WordEvidence:
-        from recollect.store.passage_index import IndexedWords, average_length
-
-        [after] = self._first("SELECT count(*) FROM passage WHERE seq > ?", index.last)
-        is_whole = later.passages - after == len(index)
-        totals = self._first("SELECT block FROM words_data WHERE id = 1")
-        return IndexedWords.of(
-            later, index, average_length(totals[0] if totals else b""), None if is_whole else self._gone
-        )
+    def _compare(self, index: PassageIndex) -> tuple[int, bool]:
+        """How many passages came after the file was made, and whether none of its own was deleted."""
+        sql = "SELECT (SELECT count(*) FROM passage WHERE seq > ?), (SELECT passages FROM term WHERE term = ?)"
+        later, all_passages = self._first(sql, index.last, _ALL)
+        return later, (all_passages or 0) - later == len(index)
 
     def _gone(self, passages: list[int]) -> set[int]:
-        return set(passages) - self.owners(passages).keys()
+        sql = f"SELECT seq FROM passage WHERE seq {AMONG}"  # noqa: S608
+        return set(passages) - {seq for (seq,) in self._every(sql, passages)}
 
     # The index file (passage_index.py). It is opened when vectors are asked for: to check it takes as long as a few
     # questions by words.
@@ -204,12 +209,12 @@ class Search(Database):
         if self.path is None or passages < INDEXED_FROM:
             return False
         index, spare = self._open_index(), INDEXED_FROM + passages // 50
-        vectors = self._value("SELECT coalesce((SELECT vectors FROM vector_count WHERE model = ?), 0)", model)
         if index is None:
             return True
+        vectors = self._value("SELECT coalesce((SELECT vectors FROM vector_count WHERE model = ?), 0)", model)
         held = len(index.vectors) if index.model == model else 0
-        later = self._value("SELECT count(*) FROM passage WHERE seq > ?", index.last)
-        return bool(max(later, vectors - held) > spare)
+        later, _ = self._compare(index)
+        return bool(max(later, vectors - held, (len(index) + later - passages) // 5) > spare)
 
     def build_index(self, model: str) -> Iterator[None]:
         """In small steps. Nothing where the database was purged or reindexed meanwhile."""
@@ -326,7 +331,10 @@ class Search(Database):
 
     def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
         sql = f"SELECT seq, memory_seq, unit, voice FROM passage WHERE seq {AMONG}"  # noqa: S608
-        return {seq: Owner(*cells) for seq, *cells in self._every(sql, list(passages))}
+        index = self._index_in_use()
+        found = index.owners(passages) if index and self._compare(index)[1] else {}
+        missing = [seq for seq in passages if seq not in found]
+        return found | {seq: Owner(*cells) for seq, *cells in (self._every(sql, missing) if missing else ())}
 
     def pieces(self, units: Sequence[int], model: str = "", question: bytes = b"") -> list[PassageEvidence]:
         bodies = """SELECT unit, seq, start, length, 0.0 FROM json_each(?) w

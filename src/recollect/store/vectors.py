@@ -19,10 +19,15 @@ from recollect.model.query import Background, Nearness
 _ALL_EXACT = 4_096  # up to here every vector is compared by bytes: bits would save nothing
 _RESCORED = 2_000
 _SAMPLED = 500
+_COMPARED, _COUNTED = 65_536, 200_000
+# Above so many rows they are compared by half of their bits first, and by all where that is among the nearest
+# twentieth. Of the 150 nearest of 60,000 real vectors, that would find 94 % (all bits: 99), of the 20 nearest 99 (100).
+_HALVED_FROM, _HALF_SHARE = 1_000_000, 0.05
 _PAGE = 50_000
 _BLOCK = 4_096  # memories measured at a time
 SCALE_BYTES = 4
 _LEAST_SCALE = 1e-30  # of a vector of zeros: scale 0 marks a deleted row
+_DELETED = -2.0  # farther than any that is not
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -91,13 +96,9 @@ class Segment(NamedTuple):
         """The nearest rows (all, where there are no more than `count`): how near, and of which units."""
         likely = np.arange(len(self))
         if len(self) > _ALL_EXACT:
-            differing = np.zeros(len(self), np.uint16)
-            for column, word in zip(self.bits, bits_of(asked[None, :])[:, 0], strict=True):
-                differing += np.bitwise_count(column ^ word)
-            # Counting each distance finds the limit without sorting: there are only as many as a vector has numbers.
-            limit = np.searchsorted(np.cumsum(np.bincount(differing)), max(_RESCORED, 2 * count))
-            likely = np.flatnonzero(differing <= limit)
+            likely = _fewest_differing(self.bits, bits_of(asked[None, :])[:, 0], max(_RESCORED, 2 * count))
         close = self.closeness(asked, likely)
+        close[self.rows.scales[likely] == 0] = _DELETED
         if len(likely) > count:
             best = np.argpartition(-close, count)[:count]
             likely, close = likely[best], close[best]
@@ -109,11 +110,12 @@ class Segment(NamedTuple):
             return {}
         rows, begins, _ = self.by_unit.rows_of(places)
         close = self.closeness(asked, rows)
+        middles = np.add.reduceat(close, begins) / self.lengths[places]
+        close[self.rows.scales[rows] == 0] = _DELETED
         best = voiced = np.maximum.reduceat(close, begins)
         if voice:
             voiced = np.maximum.reduceat(close * (1 + voice / 100 * self.rows.voices[rows]), begins)
-        middles = np.add.reduceat(close, begins) / self.lengths[places]
-        alive = np.add.reduceat(self.rows.scales[rows], begins) > 0
+        alive = best > _DELETED
         columns = (known, alive, best, middles, self.rows.memories[rows[begins]], voiced)
         found = zip(*(column.tolist() for column in columns), strict=True)
         return {unit: Nearness(*near) for unit, lives, *near in found if lives}
@@ -316,6 +318,32 @@ def bits_of(numbers: NDArray[np.int8] | Floats) -> NDArray[np.uint64]:
         packed = np.pad(packed, ((0, 0), (0, spare)))
     # One row per 64-bit word: a comparison then runs along memory, which is many times faster.
     return np.ascontiguousarray(np.ascontiguousarray(packed).view(np.uint64).T)
+
+
+def _fewest_differing(bits: NDArray[np.uint64], asked: NDArray[np.uint64], count: int) -> Rows:
+    """About so many rows, in order; in a very large store those of which the first half differs little."""
+    words = len(bits) // 2 if bits.shape[1] > _HALVED_FROM else len(bits)
+    differing = _differing(bits[:words], asked[:words])
+    if words == len(bits):
+        return np.flatnonzero(differing <= _limit(differing, count))
+    rows = np.flatnonzero(differing <= _limit(differing, int(_HALF_SHARE * bits.shape[1])))
+    whole = differing[rows] + _differing(bits[words:][:, rows], asked[words:])
+    return rows[whole <= _limit(whole, count)]
+
+
+def _differing(bits: NDArray[np.uint64], asked: NDArray[np.uint64]) -> NDArray[np.uint16]:
+    found = np.zeros(bits.shape[1], np.uint16)
+    for at in range(0, len(found), _COMPARED):  # what is compared at a time stays in the processor's cache
+        part = found[at : at + _COMPARED]
+        for column, word in zip(bits[:, at : at + _COMPARED], asked, strict=True):
+            part += np.bitwise_count(column ^ word)
+    return found
+
+
+def _limit(differing: NDArray[np.uint16], count: int) -> int:
+    """The distance within which about so many are. Counting each finds it without sorting; a sample is enough."""
+    step = -(-len(differing) // _COUNTED)
+    return int(np.searchsorted(np.cumsum(np.bincount(differing[::step])), -(-count // step)))
 
 
 def _sums(vectors: Floats, begins: Rows, counts: Rows) -> Floats:
