@@ -113,8 +113,8 @@ class PassageIndex:
     def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
         rows = self.rows_of(passages)
         rows = rows[rows >= 0]
-        columns = (column[rows].tolist() for column in (self.passages, self.memories, self.units, self.voices))
-        return {passage: Owner(*owner) for passage, *owner in zip(*columns, strict=True)}
+        columns = (column[rows].tolist() for column in (self.memories, self.units, self.voices))
+        return dict(zip(self.passages[rows].tolist(), map(Owner, *columns), strict=True))
 
 
 class IndexedWords(WordEvidence):
@@ -122,6 +122,7 @@ class IndexedWords(WordEvidence):
 
     file: PassageIndex
     average: float  # length of a passage
+    postings: list[tuple[str, Rows, NDArray[np.uint8]]]
     find_gone: Callable[[list[int]], set[int]] | None  # which of these passages were deleted; None: none was
 
     @classmethod
@@ -130,6 +131,7 @@ class IndexedWords(WordEvidence):
     ) -> IndexedWords:
         made = cls(*later)
         made.file, made.average, made.find_gone = index, average, find_gone
+        made.postings = [(term.term, *index.postings(term.term)) for term in later.terms if term.passages]
         return made
 
     @property
@@ -151,16 +153,14 @@ class IndexedWords(WordEvidence):
         return {passage: found[passage] for passage in nlargest(kept, found, key=score)} if later else found
 
     def _best_earlier(self, weights: Mapping[str, float], kept: int) -> dict[int, TermValues]:
-        index, postings, read = self.file, [], 0
+        index, postings, read = self.file, self.postings, 0
         scores = np.zeros(len(index), np.float32)
-        for term in (term for term in self.terms if term.passages):
-            rows, frequencies = index.postings(term.term)
-            postings.append((term.term, rows, frequencies))
+        for name, rows, frequencies in postings:
             if read and read + len(rows) > MAX_POSTINGS:
                 read = MAX_POSTINGS
                 continue
             rows, frequencies = rows[-MAX_POSTINGS:], frequencies[-MAX_POSTINGS:]  # the newest
-            scores[rows] += weights[term.term] * index.strengths(rows, frequencies, self.average)
+            scores[rows] += weights[name] * index.strengths(rows, frequencies, self.average)
             read += len(rows)
         if index.gone:
             scores[np.fromiter(index.gone, np.int64)] = 0
@@ -187,10 +187,9 @@ class IndexedWords(WordEvidence):
         wanted = list(found)
         rows = self.file.rows_of(wanted)
         order = np.argsort(rows)
-        for term in self.terms if len(rows) and rows.max() >= 0 else ():
-            _, which = _common(self.file.postings(term.term)[0], rows[order])
-            for place in order[which].tolist():
-                found[wanted[place]].append(term.term)
+        for term, own, _ in self.postings:
+            for place in order[_common(own, rows[order])[1]].tolist():
+                found[wanted[place]].append(term)
         return found
 
 
