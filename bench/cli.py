@@ -230,13 +230,16 @@ def calls(sessions: int, budget: int, as_json: bool) -> int:
 
 @bench.command()
 @click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, separated by commas.")
+@click.option(
+    "--store", type=click.Path(path_type=Path), help="Keep the store in this folder, and go on from one there."
+)
 @_as_json
-def engine(sizes: str, as_json: bool) -> int:
+def engine(sizes: str, store: Path | None, as_json: bool) -> int:
     """What an answer costs as the store grows, with vectors: time, memory, cold start."""
     from bench.engine import run_engine
 
     wanted = _sizes(sizes)
-    return _run(lambda folder, bar: run_engine(folder, sizes=wanted, progress=bar), as_json)
+    return _run(lambda folder, bar: run_engine(store or folder, sizes=wanted, progress=bar), as_json)
 
 
 @bench.command()

@@ -64,6 +64,10 @@ class Cold:
 class EngineFigures:
     memories: int
     passages: int
+    index_mb: float
+    """Of the index file; nothing where the store is too small for one, or it was built before."""
+    index_cpu_s: float
+    """What building it took."""
     recall: Timed
     """A warm engine; without the embedding of the question."""
     peak_with_model_mb: float
@@ -90,19 +94,24 @@ def run_engine(
 ) -> EngineReport:
     folder.mkdir(parents=True, exist_ok=True)
     ours, bare = str(folder / "engine.db"), str(folder / "bare.db")
+    standing = int(_last(count_memories, ours)) if Path(ours).exists() else 0
     # Each memory is written, then its passages are given vectors.
     total = 2 * max(sizes)
     figures: list[EngineFigures] = []
-    standing = 0
-    for size in sorted(sizes):
-        _last(stages.grow, ours, standing, size, say=_told(progress, standing, total))
-        passages = int(_last(give_vectors, ours, say=_told(progress, size, total))["passages"])
-        _last(stages.grow_bare, bare, standing, size)
+    for size in sorted(size for size in sizes if size >= standing):
+        if size > standing:
+            _last(stages.grow, ours, standing, size, say=_told(progress, standing, total))
+        if size > standing or not Path(bare).exists():
+            _last(stages.grow_bare, bare, standing if Path(bare).exists() else 0, size)
+        given = _last(give_vectors, ours, say=_told(progress, size, total))
+        passages = int(given["passages"])
         warm = _last(ask_warm, ours, questions)
         figures.append(
             EngineFigures(
                 size,
                 passages,
+                given["index_mb"],
+                given["index_cpu_s"],
                 Timed(**warm["timed"]),
                 warm["peak_with_model_mb"],
                 _cold(ours),
@@ -139,6 +148,12 @@ def _last(function: Callable[..., None], *arguments: Any, say: Callable[[int], N
 # In processes of their own
 
 
+def count_memories(path: str) -> None:
+    store = _opened(path)
+    child.say(sum(count for *_, count in store.counts().by_kind_and_status))
+    store.close()
+
+
 def give_vectors(path: str) -> None:
     """The nth passage gets the nth vector, so that others can make the same ones without asking."""
     from recollect.store import SqliteStore, Tuning
@@ -151,10 +166,13 @@ def give_vectors(path: str) -> None:
         store.put_vectors(_MODEL, [(seq, row.tobytes()) for (seq, _), row in zip(missing, rows, strict=False)])
         given += len(missing)
         child.say(given)
+    began = time.process_time()
     for _ in store.build_index(_MODEL) if store.lacks_index(_MODEL) else ():
         pass
+    cost, file = time.process_time() - began, Path(path).with_suffix(".index")
     store.close()
-    child.say({"passages": counts.passages})
+    size = file.stat().st_size if file.exists() else 0
+    child.say({"passages": counts.passages, "index_mb": round(size / 1e6, 1), "index_cpu_s": round(cost, 2)})
 
 
 def ask_warm(path: str, questions: int) -> None:
