@@ -227,8 +227,9 @@ class _Asked:
         if unasked and names_nothing(text):
             return _Found((), 0.0)
         vector = QuestionVector(self._embeddings.model, self._embeddings.of([text])[0].tobytes())
+        likeness = None if unasked else self._app.embedder.likeness
         now, rules = task.now or self._app.clock.now(), self._app.age_rules
-        answer = search_stores([store], query, now=now, rules=rules, vector=vector, deep=not unasked)
+        answer = search_stores([store], query, now=now, rules=rules, vector=vector, deep=not unasked, likeness=likeness)
         return _Found(answer.selected.hits, answer.ms)
 
 

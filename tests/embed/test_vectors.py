@@ -54,6 +54,16 @@ def test_a_text_has_the_same_vector_each_time_alone_and_in_company(embedder: Emb
     assert embedder.embed([]).shape == (0, embedder.dim)
 
 
+def test_words_of_like_meaning_are_alike_and_those_of_every_text_say_little(embedder: Embedder):
+    texts = ["our physician", "our bicycle", "our doctor", ""]
+    like = embedder.likeness("our doctor?", texts)
+    assert like[2] > like[0] > like[1] > like[3]
+    common = embedder.likeness("our doctor?", ["our bicycle", "our car", "our house", "my doctor"])
+    assert common[3] == max(common)
+    assert embedder.likeness("", texts) == [0.0] * 4
+    assert embedder.likeness("who?", []) == []
+
+
 def test_both_ends_of_a_long_text_alone_can_be_asked_for(embedder: Embedder):
     head, tail = "How do deploys go? " * 10, " How do deploys go?" * 40
     long = [head + "wine " * 300 + tail, head + "x = 1\n" * 300 + tail, "Wine " * 60 + tail, head + "wine " * 200]

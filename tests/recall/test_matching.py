@@ -216,6 +216,16 @@ def test_a_memory_gains_by_who_stands_beside_it():
     assert together[0, 2] == alone[0, 2], "it has no place of its own here"
 
 
+def test_an_answer_takes_after_the_question_before_it_which_itself_counts_less():
+    words, found = matched(spoken(100, term("a", 1)))
+    alone = fuse(found, {}, words.perfect)
+    where = ({(0, 1): place("talk", after=(2,), asks=asks)} for asks in (True, False))
+    asks, states = (raise_by_context(alone, found, one, words.perfect) for one in where)
+    assert asks[0, 1].score < states[0, 1].score
+    assert asks[0, 2].neighbours == asks[0, 2].score > 0, "nothing else speaks for it"
+    assert (0, 2) not in states
+
+
 @pytest.mark.parametrize(
     "where",
     [

@@ -40,12 +40,16 @@ CANDIDATES = 12  # of the best: checked for whether they are relevant to a promp
 FOCUSED = 40  # memories in focus that are candidates whatever the question says
 _MAX_RULES = 300
 _PAGE = 20  # units read whole at a time
+# Where nobody waits: times as many passages by words, and how many of the best are compared word by word.
+_UNHURRIED, COMPARED = 4, 40
 _MAX_READ = 400
 _SECOND_DEPTH = 15  # times as deep, where filters or one very long memory leave less than was asked for
 _FILLED_AT_ONCE = 32  # passages that a search embeds on its way: about a second
 _QUESTION_CHARS = 2_000  # of the question, in the answer: nobody wants a megabyte back
 _CLEANED_CHARS = 20_000  # of a longer question only this is redacted and shown
 
+# How much of a question each of these texts says, by words of like meaning.
+Likeness = Callable[[str, Sequence[str]], Sequence[float]]
 # The question's, or a function that waits for it; None: words alone.
 Vector = QuestionVector | Callable[[], QuestionVector | None] | None
 
@@ -67,6 +71,7 @@ def search(app: App, query: Query, only: Scope | None = None, *, timed: TimedQue
     answer = search_stores(
         [app.reader(scope) for scope in scopes], query, now=now, rules=app.age_rules, vector=vector,
         focus=load_focus(app), deep=timed is None,
+        likeness=app.embedder.likeness if vector and timed is None and not query.unasked else None,
     )  # fmt: skip
     if timed is not None:
         how = timed.how
@@ -125,7 +130,7 @@ class Answer(NamedTuple):
 
 def search_stores(
     stores: Sequence[Store], query: Query, *, now: Moment, rules: AgeRules, vector: Vector = None,
-    focus: Sequence[Focus] = (), deep: bool = True,
+    focus: Sequence[Focus] = (), deep: bool = True, likeness: Likeness | None = None,
 ) -> Answer:  # fmt: skip
     """Not `deep`: no second search where filters leave less than was asked for, because somebody waits."""
     began = time.thread_time()
@@ -133,12 +138,12 @@ def search_stores(
         for store in stores:
             store.load_vectors(vector.model)
     evidence = [store.words(query.text) for store in stores]
-    engine = _Engine(stores, query, evidence, now, rules, vector, focus, depth=1)
+    engine = _Engine(stores, query, evidence, now, rules, vector, focus, likeness, depth=1)
     selected = engine.select()
     has_more_words = any(one.found > matching.KEPT for one in evidence)
     refused = sum(drop.reason != selection.NOTHING_IN_COMMON for drop in selected.drops)
     if deep and len(selected.hits) < query.limit and (has_more_words or refused >= NEAREST // 2):
-        engine = _Engine(stores, query, evidence, now, rules, vector, focus, depth=_SECOND_DEPTH)
+        engine = _Engine(stores, query, evidence, now, rules, vector, focus, likeness, depth=_SECOND_DEPTH)
         selected = engine.select()
     return Answer(selected, engine.without_vectors, (time.thread_time() - began) * 1_000)
 
@@ -146,13 +151,15 @@ def search_stores(
 class _Engine:  # the units that may answer, how well each matches, and what is needed to judge them
     def __init__(
         self, stores: Sequence[Store], query: Query, evidence: Sequence[WordEvidence], now: Moment, rules: AgeRules,
-        vector: Vector, focus: Sequence[Focus], *, depth: int,
+        vector: Vector, focus: Sequence[Focus], likeness: Likeness | None, *, depth: int,
     ) -> None:  # fmt: skip
         """By words, by vectors, by focus; then by the company they keep and the time that was asked for."""
         self.stores, self.query, self.evidence, self.now, self.rules = stores, query, evidence, now, rules
-        self.focus, self.max_read = focus, depth * _MAX_READ
+        self.focus, self.likeness, self.max_read = focus, likeness, depth * _MAX_READ
         voice = matching.VOICE if asks_of_self(query.text) else 0.0
-        self.terms = terms = matching.score_terms(evidence, depth * matching.KEPT)
+        self.terms = terms = matching.score_terms(
+            evidence, matching.KEPT * (max(depth, _UNHURRIED) if likeness else depth)
+        )
         owners = [store.owners(list(own)) for store, own in zip(stores, terms.passages, strict=True)]
         by_words = matching.match_units(terms, owners, voice)
         in_focus: dict[Ref, None] = {}
@@ -187,6 +194,11 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
             passing = [hit for hit in ranked if not selection.why_refused(hit, self.query)][:CANDIDATES]
             judged = tuple(self._judge_relevance(self._with_pieces(passing)))
             return replace(selection.select((*judged, *refused), self.query), judged=judged)
+        if self.likeness:
+            best = [hit for hit in ranked if not selection.why_refused(hit, self.query)][:COMPARED]
+            like = self.likeness(self.query.text, [hit.text for hit in best])
+            keys = [hit.unit_key for hit in best]
+            ranked = selection.raise_by_likeness(ranked, dict(zip(keys, like, strict=True)))
         selected = selection.select(ranked, self.query)
         max_chars = chars_each(len(selected.hits))
         return replace(selected, hits=tuple(with_passages(hit, max_chars) for hit in self._with_pieces(selected.hits)))
@@ -199,11 +211,12 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
         rest = self.matches.keys() - set(self.in_focus)
         order = sorted(rest, key=lambda ref: (-self.matches[ref].score, ref))  # of equals the first that came
         passing: Counter[str] = Counter()
+        enough = max(2 * self.query.limit, COMPARED if self.likeness else 0)
         for start in range(0, min(len(order), self.max_read), _PAGE):
             for hit in self._read(order[start : start + _PAGE]):
                 hits.append(hit)
                 passing[hit.memory.id] += not selection.why_refused(hit, self.query)
-            if sum(min(count, self.query.turns) for count in passing.values()) >= 2 * self.query.limit:
+            if sum(min(count, self.query.turns) for count in passing.values()) >= enough:
                 break
         return sorted(hits, key=lambda hit: (hit.score, hit.part("strength")), reverse=True)
 

@@ -15,6 +15,8 @@ from recollect.embed.folder import WEIGHTS, Floats, Folder, Tensors, Unreadable
 
 _BATCH_TEXTS = 8  # short texts are half as fast again together as one by one; with more nothing is gained
 _END_CHARS = 400  # of a text that is too long: more than the tokens that are taken of its end
+_LIKENESS_TOKENS = 600  # of a text
+_SAME, _UNLIKE = 0.999, 0.1  # nearness of a word to itself, and of words that have nothing in common
 _SIZES = "hidden_size num_attention_heads num_hidden_layers intermediate_size max_position_embeddings vocab_size"
 _WORDS = "embeddings.word_embeddings.weight"
 # How others call the parts of a layer.
@@ -130,6 +132,29 @@ class Bert:
         made = [self._forward(encoded[at : at + _BATCH_TEXTS]) for at in range(0, len(encoded), _BATCH_TEXTS)]
         return np.concatenate(made) if made else np.empty((0, self.dim), np.float32)
 
+    def likeness(self, question: str, texts: Sequence[str]) -> list[float]:
+        """For each text how near its nearest word comes to each word of the question, in the table of words alone. A
+        word that all of these texts have counts for little."""
+        asked, *said = (list(set(self._tokenizer.encode(text, _LIKENESS_TOKENS)[1:-1])) for text in (question, *texts))
+        if not asked or not said:
+            return [0.0] * len(texts)
+        said = [tokens or [0] for tokens in said]
+        known, places = np.unique(np.concatenate(said), return_inverse=True)
+        like: Floats = self._directions(np.array(asked)) @ self._directions(known).T
+        near = np.maximum.reduceat(like[:, places], np.cumsum([0, *map(len, said[:-1])]), axis=1)
+        having = (near > _SAME).sum(1)
+        worth = np.log1p((len(said) - having + 0.5) / (having + 0.5))
+        return [*(worth @ np.maximum(near - _UNLIKE, 0.0) / worth.sum()).tolist()]
+
+    def _directions(self, tokens: NDArray[np.int64]) -> Floats:
+        rows = self._word_rows(tokens)
+        rows /= np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+        return rows
+
+    def _word_rows(self, tokens: NDArray[np.int64]) -> Floats:
+        rows: Floats = self._words[tokens]
+        return rows if self._scales is None else np.multiply(rows, self._scales[tokens]).reshape(-1, self.dim)
+
     def _encode(self, text: str, most_tokens: int | None) -> list[int]:
         """With `most_tokens`, a longer text gives two thirds from its beginning and one from its end."""
         most = min(most_tokens or self._max_tokens, self._max_tokens)
@@ -141,9 +166,7 @@ class Bert:
     def _forward(self, batch: list[list[int]]) -> Floats:
         lengths = [len(text) for text in batch]
         tokens = np.concatenate(batch)
-        rows: Floats = self._words[tokens]
-        if self._scales is not None:
-            rows = (rows * self._scales[tokens]).reshape(-1, self.dim)
+        rows = self._word_rows(tokens)
         rows += np.concatenate([self._positions[:length] for length in lengths])
         rows = self._norm(rows)
         for layer in self._layers:

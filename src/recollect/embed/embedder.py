@@ -55,6 +55,10 @@ class Embedder:
         vector: Floats = self._finish(self._source.vectors([self._question + text], most_tokens))[0]
         return vector
 
+    def likeness(self, question: str, texts: Sequence[str]) -> list[float]:
+        """How much of the question each text says, by words of like meaning; nothing where a server has the model."""
+        return self._source.likeness(question, texts) if isinstance(self._source, Bert) else [0.0] * len(texts)
+
     def _finish(self, vectors: Floats) -> Floats:
         if not np.isfinite(vectors).all():
             message = "The embedding model gave a vector that is not made of finite numbers."

@@ -28,8 +28,10 @@ _WHOLE, _WHOLE_OF_ALL = 0.10, 0.15  # each term where it is strongest in the uni
 _NEAR, _NEAR_OF_ALL = 0.10, 0.30  # the nearest passage
 _MIDDLE, _MIDDLE_OF_ALL = 0.10, 0.25  # the mean of all passages
 _NEIGHBOURS = 0.07
+_ANSWER = 0.30  # more for what follows a question: an answer has few of the question's words
+_QUESTION = 0.90  # a question is seldom what answers another
 _GROUP, _GROUP_OF_ALL = 0.15, 0.15
-_THREAD = 0.20  # the share of that for a turn of a thread: a long thread is about everything
+_THREAD = 0.50  # the share of that for a turn of a thread: a long thread is about everything
 _LONG_TURN = 0.15  # in a conversation the short turn is what was said, the long one the reply to it
 TIME = 0.20  # for a memory from the time that a question names
 VOICE = 0.60  # how much more a passage all in the first person counts, where a question is about its asker
@@ -198,6 +200,11 @@ def raise_by_context(
                 own[term] = max(value, own.get(term, 0.0))
     groups = {key: sum(own.values()) for key, own in strongest.items() if sizes[key] > 1}
     lead = max(groups.values(), default=0.0) or 1.0
+    answers = {
+        (ref[0], place.after[0]): _ANSWER * matches[ref].score
+        for ref, place in places.items()
+        if place.asks and place.after and ref in matches
+    }
     lifted = dict(matches)
     for ref, place in places.items():
         match = matches.get(ref)
@@ -209,15 +216,19 @@ def raise_by_context(
         if not place.group:
             continue
         beside = [matches.get((ref[0], seq)) for seq in (*place.before[:1], *place.after[:1])]
-        neighbours = _NEIGHBOURS * sum(m.score for m in beside if m is not None)
+        neighbours = _NEIGHBOURS * sum(m.score for m in beside if m is not None) + answers.pop(ref, 0.0)
         score = groups.get((ref[0], place.group))
         group = length = 0.0
         if score is not None:
             group = (_GROUP * score / lead + _GROUP_OF_ALL * score / (perfect or 1.0)) / OWN
             group *= _THREAD if ref[1] < 0 else 1.0
             length = -_LONG_TURN * math.log(max(place.size, TURN_BYTES) / TURN_BYTES) / OWN
-        total = max(0.0, match.score + neighbours + group + length)
+        said = (match.score + neighbours) * (_QUESTION if place.asks else 1.0)
+        total = max(0.0, said + group + length)
         lifted[ref] = match._replace(score=total, neighbours=neighbours, group=group, length=length)
+    for ref, more in answers.items():  # that nothing else brought up
+        match = lifted.get(ref, Match(0.0))
+        lifted[ref] = match._replace(score=match.score + more, neighbours=match.neighbours + more)
     return lifted
 
 

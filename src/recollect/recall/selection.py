@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from recollect.base.moment import Moment
@@ -29,6 +29,7 @@ MARKS_TO_MUTE = int((1 / MUTED_BELOW - 1) * _PRIOR / _OUTCOME_SHARE)
 BY_CHANCE = 0.15  # cosine of two unrelated texts, by the shipped model
 NOTHING_IN_COMMON = "nothing in common"
 SHARE_OF_BEST = 0.8  # of the best hit's probability: a hit that is much less certain is not shown beside it
+LIKENESS = 0.10  # for the hit that says most of the question in words of like meaning
 _COMPARED_CHARS = 200  # of the beginning and of the end
 
 _Key = tuple[int, str]  # a memory: one id may stand in two stores
@@ -49,6 +50,16 @@ class Priority(NamedTuple):
 def priority(memory: Memory, match: float, strength: float, focus: Sequence[Focus]) -> Priority:
     useful, boost = relevance(memory.ratings, memory.outcomes), focus_boost(memory, focus)
     return Priority(match * strength_factor(strength) * useful + boost, useful, boost)
+
+
+def raise_by_likeness(hits: Sequence[Hit], likeness: Mapping[tuple[int, int], float]) -> list[Hit]:
+    """`likeness`: by unit, of those that were compared with the question."""
+    lead = max(likeness.values(), default=0.0) or 1.0
+    raised = []
+    for hit in hits:
+        more = LIKENESS * likeness.get(hit.unit_key, 0.0) / lead * hit.part("relevance")
+        raised.append(replace(hit, score=hit.score + more) if more else hit)
+    return sorted(raised, key=lambda hit: (hit.score, hit.part("strength")), reverse=True)
 
 
 def strength_factor(strength: float) -> float:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from recollect.store.passage_index import PassageIndex
     from recollect.store.vectors import Vectors
 
-MAX_TERMS = 10
+MAX_TERMS = 16
 MAX_POSTINGS = 3_000
 INDEXED_FROM = 2_000  # passages: with fewer the database's own index is as fast
 _INDEX = "passage_index"  # the state that says which index file belongs to the database
@@ -349,13 +349,14 @@ class Search(Database):
         return [one._replace(near=how) for one, how in zip(found, near, strict=True)]
 
     def places(self, units: Sequence[int], *, neighbours: int) -> dict[int, Place]:
-        sql = """SELECT seq, "group", iif("group" = '', 0, octet_length(body)), created_at, last_active_at
-                    FROM memory WHERE seq IN (SELECT value FROM json_each(?1))
-                    UNION ALL SELECT -seq, thread_id, 0, at, at FROM message
-                    WHERE seq IN (SELECT -value FROM json_each(?1) WHERE value < 0)"""
+        ends = "substr(rtrim({}, ' ' || char(10)), -1) IN ('?', '\uff1f')"
+        sql = f"""SELECT seq, "group", iif("group" = '', 0, octet_length(body)), created_at, last_active_at,
+                    "group" <> '' AND {ends.format("body")} FROM memory WHERE seq IN (SELECT value FROM json_each(?1))
+                    UNION ALL SELECT -seq, thread_id, 0, at, at, {ends.format("content")} FROM message
+                    WHERE seq IN (SELECT -value FROM json_each(?1) WHERE value < 0)"""  # noqa: S608
         found = {
-            unit: Place(group, (), (), size, (Moment(created), Moment(active)))
-            for unit, group, size, created, active in self._every(sql, list(units))
+            unit: Place(group, (), (), size, (Moment(created), Moment(active)), bool(asks))
+            for unit, group, size, created, active, asks in self._every(sql, list(units))
         }
         for unit in units[:neighbours]:
             if (place := found.get(unit)) and place.group:
