@@ -60,7 +60,6 @@ ASKED: list[Callable[[Any, Any], Any]] = [
     lambda point, _: point(1, z=3),
     lambda _, named: named(1, [], "a"),
     lambda point, _: setattr(point(1), "x", 2),
-    lambda point, _: delattr(point(1), "x"),
 ]
 
 

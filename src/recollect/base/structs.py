@@ -87,7 +87,7 @@ class _StructType(type):
         space["_compared"] = attrgetter(*compared) if compared else bool
         space.setdefault("__init__", _make_init)
         if not frozen:
-            space |= {"__setattr__": object.__setattr__, "__delattr__": object.__delattr__, "__hash__": None}
+            space |= {"__setattr__": object.__setattr__, "__hash__": None}
         return super().__new__(cls, name, bases, space)
 
 
@@ -110,6 +110,3 @@ class Struct(metaclass=_StructType):
 
     def __setattr__(self, name: str, _value: object) -> None:
         raise AttributeError(f"cannot assign to field {name!r}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"cannot delete field {name!r}")
