@@ -139,14 +139,14 @@ class HookReply(Struct):
         app, event, injection = request.app, request.event, self.injection
         if injection is None:
             return
+        from recollect.ops.recall import record_recall  # no reply waits for it
+
         injected: dict[str, Json] = {
             "event": str(event.name), "session": event.session_id, "agent": event.agent_id,
             "chars": len(injection.text), "delivered": delivered,
         }  # fmt: skip
 
         def write() -> None:
-            from recollect.ops.recall import record_recall  # no reply waits for it
-
             if delivered and self.record_shown is not None:
                 self.record_shown(app)
             left_out = {drop.id for drop in injection.left_out}
