@@ -145,8 +145,11 @@ def plan(
     pairs = [(whole[keep], whole[lose]) for keep, lose, _ in chosen.merges]
     changes, grown = merge_all(pairs, now=now, rules=rules)
     found: dict[str, Memory | Sketch] = {**{one.id: one for one in sketches}, **grown}
-    for id, _ in chosen.archives:
-        changes.append(Update(id, {"status": str(found[id].status)}, {"status": str(Status.ARCHIVED)}))
+    # Those of one status in a row: they are written together.
+    before = {status: [id for id, _ in chosen.archives if found[id].status is status] for status in Status}
+    for status, ids in before.items():
+        old, new = {"status": str(status)}, {"status": str(Status.ARCHIVED)}
+        changes += [Update(id, old, new) for id in ids]
     for weight, id in ((found[id].weight, id) for id in chosen.weakened):
         changes.append(Update(id, {"weight": weight}, {"weight": weight * chosen.decay}))
     return Plan.of(changes)
