@@ -243,12 +243,13 @@ def ask_bare(path: str, questions: int) -> None:
 
 
 def embed_prompts(questions: int) -> None:
+    from recollect.app.embedding import MAX_TOKENS
     from recollect.embed.embedder import load
 
     embedder = load()
     prompts = _spoken_prompts()
-    embedder.embed_one(prompts[-1])
-    timed = _timed(questions, lambda number: embedder.embed_one(prompts[number % len(prompts)]))
+    embedder.embed_one(prompts[-1], MAX_TOKENS)
+    timed = _timed(questions, lambda number: embedder.embed_one(prompts[number % len(prompts)], MAX_TOKENS))
     child.say({"by": type(embedder).__name__, "timed": timed})
 
 

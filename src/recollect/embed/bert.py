@@ -1,6 +1,10 @@
 """A BERT of any size in numpy, from its folder: MiniLM, BGE, E5, GTE and the like. The texts of a batch stand end to
 end, without padding; attention sees one text at a time. The numbers may be floats, or int8 with scales, as
-tools/build_model.py writes the shipped model. numpy uses one thread (set in `recollect/__init__.py`)."""
+tools/build_model.py writes the shipped model. numpy uses one thread (set in `recollect/__init__.py`).
+
+The shipped model has a second set of layers, half as many, which were taught to give the same vectors
+(tools/distil_model.py). They read a question when someone waits for the answer. They were taught in English: a text
+with other letters is read by all layers."""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.embed.folder import WEIGHTS, Floats, Folder, Tensors, Unreadable
+from recollect.embed.folder import QUESTIONS, WEIGHTS, Floats, Folder, Tensors, Unreadable
 
 _BATCH_TEXTS = 8  # short texts are half as fast again together as one by one; with more nothing is gained
 _END_CHARS = 400  # of a text that is too long: more than the tokens that are taken of its end
@@ -122,6 +126,11 @@ class Bert:
             self._positions = parts.positions()[: self._max_tokens]
             self._norm = parts.norm(None, "norm")
             self._layers = [Layer(parts, heads, number) for number in range(config["num_hidden_layers"])]
+            self._question_layers = self._layers
+            if shipped is not None:
+                fewer = config | {"num_hidden_layers": config["num_question_layers"]}
+                parts = _Int8Parts(folder.weights(QUESTIONS), fewer)
+                self._question_layers = [Layer(parts, heads, number) for number in range(fewer["num_hidden_layers"])]
         except Unreadable as problem:
             raise folder.unfit(f"{WEIGHTS}: {problem}") from None
         except MemoryError:
@@ -129,7 +138,10 @@ class Bert:
 
     def vectors(self, texts: Sequence[str], most_tokens: int | None) -> Floats:
         encoded = [self._encode(text, most_tokens) for text in texts]
-        made = [self._forward(encoded[at : at + _BATCH_TEXTS]) for at in range(0, len(encoded), _BATCH_TEXTS)]
+        is_quick = most_tokens is not None and all(map(_has_plain_letters, texts))
+        layers = self._question_layers if is_quick else self._layers
+        batches = [encoded[at : at + _BATCH_TEXTS] for at in range(0, len(encoded), _BATCH_TEXTS)]
+        made = [self._forward(batch, layers) for batch in batches]
         return np.concatenate(made) if made else np.empty((0, self.dim), np.float32)
 
     def likeness(self, question: str, texts: Sequence[str]) -> list[float]:
@@ -163,18 +175,22 @@ class Bert:
             return found
         return found[: most - end] + self._tokenizer.encode(text[-_END_CHARS:], _END_CHARS)[-end:]
 
-    def _forward(self, batch: list[list[int]]) -> Floats:
+    def _forward(self, batch: list[list[int]], layers: list[Layer]) -> Floats:
         lengths = [len(text) for text in batch]
         tokens = np.concatenate(batch)
         rows = self._word_rows(tokens)
         rows += np.concatenate([self._positions[:length] for length in lengths])
         rows = self._norm(rows)
-        for layer in self._layers:
+        for layer in layers:
             rows = layer(rows, lengths)
         starts = np.cumsum([0, *lengths[:-1]])
         # At length one, which all vectors are brought to, a sum is as good as the mean.
         pooled: Floats = rows[starts] if self._pools_first_token else np.add.reduceat(rows, starts)
         return pooled
+
+
+def _has_plain_letters(text: str) -> bool:
+    return text.isascii() or not any(char.isalpha() and not char.isascii() for char in text)
 
 
 # The parts of the model, by how its numbers are saved.

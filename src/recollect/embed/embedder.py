@@ -28,7 +28,7 @@ class Source(Protocol):  # what makes the raw vectors, which may have any length
     at_once: int  # how many texts to give it at a time while somebody may be waiting for the processor
 
     def vectors(self, texts: Sequence[str], most_tokens: int | None) -> Floats:
-        """With `most_tokens`, the two ends of a long text are enough."""
+        """With `most_tokens` someone waits: the two ends of a long text are enough, and vectors nearly the same."""
 
 
 class Embedder:
@@ -51,7 +51,8 @@ class Embedder:
         return self._finish(self._source.vectors([self._passage + text for text in texts], most_tokens))
 
     def embed_one(self, text: str, most_tokens: int | None = None) -> Floats:
-        """A question. With `most_tokens` it takes less time: a long text's beginning and end alone are read."""
+        """A question. With `most_tokens` it takes half the time: fewer layers read it, and of a long text only the
+        beginning and the end."""
         vector: Floats = self._finish(self._source.vectors([self._question + text], most_tokens))[0]
         return vector
 

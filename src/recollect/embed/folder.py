@@ -32,6 +32,7 @@ _LENGTH_BYTES = 8
 _TYPES = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "F64": "<f8", "I8": "i1", "U8": "u1"}
 MAX_BYTES = 2_000_000_000  # of the numbers: in memory they take as much again while they are read
 WEIGHTS = "model.safetensors"
+QUESTIONS = "question.safetensors"  # the layers of the shipped model that read a question while someone waits
 _POOLING = "1_Pooling/config.json"
 _REINSTALL = "Recall goes on with words alone. To fix it: `pip install --force-reinstall recollect`."
 _HINT = (
@@ -72,14 +73,14 @@ class Folder:
             return ModelBroken(message, hint=_REINSTALL)
         return ModelUnfit(f"The embedding model {self.path} cannot be used: {problem}.", hint=_HINT)
 
-    def weights(self) -> Tensors:
+    def weights(self, name: str = WEIGHTS) -> Tensors:
         """Read again at each call, so that whoever takes what it needs lets the file go."""
-        if (self.path / "pytorch_model.bin").exists() and not (self.path / WEIGHTS).exists():
-            raise self.unfit(f"its numbers are in pytorch_model.bin, which is never opened; save it as {WEIGHTS}")
+        if (self.path / "pytorch_model.bin").exists() and not (self.path / name).exists():
+            raise self.unfit(f"its numbers are in pytorch_model.bin, which is never opened; save it as {name}")
         try:
-            return Tensors(self._read(WEIGHTS, MAX_BYTES))
+            return Tensors(self._read(name, MAX_BYTES))
         except Unreadable as problem:
-            raise self.unfit(f"{WEIGHTS}: {problem}") from None
+            raise self.unfit(f"{name}: {problem}") from None
 
     def _read(self, name: str, max_bytes: int = 64_000_000) -> NDArray[np.uint8]:
         """A file's bytes, which go into the hash."""
@@ -96,7 +97,8 @@ class Folder:
         except (OSError, MemoryError) as problem:
             raise self.unfit(f"{name} cannot be read ({problem})") from None
         digest = hashlib.sha256(read.data)
-        if self._is_shipped and name == WEIGHTS and digest.hexdigest() != self.config.get("sha256"):
+        wanted = {WEIGHTS: "sha256", QUESTIONS: "question_sha256"}.get(name) if self._is_shipped else None
+        if wanted and digest.hexdigest() != self.config.get(wanted):
             raise self.unfit(f"{read.size} bytes with the sha256 {digest.hexdigest()[:12]}…")
         self._hash.update(f"{name}\0{read.size}\0".encode() + digest.digest())
         return read
