@@ -8,7 +8,8 @@ import apsw
 import pytest
 
 from recollect.base.errors import StoreBusy
-from recollect.model.plan import Alias, Create, Link
+from recollect.base.structs import replace
+from recollect.model.plan import Alias, Create, Link, Update
 from recollect.model.session import Ending, Outcome, StateRecord
 from recollect.store import Store, salvage, tokenizer
 from tests.store.conftest import ENGINES
@@ -120,6 +121,15 @@ def test_reindexing_keeps_the_vectors_of_passages_that_are_right(store: Store):
     store.reindex()
     assert store.counts().vectors == had - 4, "those of the one memory whose passages were wrong"
     assert len(store.vectorless("small", 100)) == 4
+
+
+@pytest.mark.parametrize("body", ["another summary", f"it says: {SAID[0].content}!", "", "word " * 600])
+def test_a_memory_s_own_text_can_change_alone_and_messages_that_it_repeats_are_found_once(store: Store, body: str):
+    for now, then in ((AUTH, replace(AUTH, body=body)), (replace(AUTH, body=body), AUTH)):
+        do(store, Update.between(now, then))
+        assert store.verify() == []
+    store.reindex()
+    assert store.get(AUTH.id) == AUTH
 
 
 def test_hundreds_of_findings_are_reported_as_a_hundred(store: Store):

@@ -8,12 +8,11 @@ import io
 import json
 import os
 import re
-import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from recollect.agents import Form, Level, Places, ServerPlace, Transcript, prompts
 from recollect.agents.base_agent import Agent, encode, inner, project_of, text
@@ -23,6 +22,9 @@ from recollect.base.structs import replace
 from recollect.base.text import storable
 from recollect.model.session import Event, Reply, ToolCall
 from recollect.wire import stub
+
+if TYPE_CHECKING:
+    import sqlite3
 
 _OURS = "recollect"
 _QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*', re.DOTALL)
@@ -88,8 +90,8 @@ class OpenCode(Agent, host="opencode"):
                 for found in _of_database(file):
                     seen.add(found.path.name)
                     yield found._replace(host=self.HOST)
-            except sqlite3.Error as problem:
-                yield Transcript(file, problem=f"not a database that is known ({problem})", host=self.HOST)
+            except OSError as problem:
+                yield Transcript(file, problem=problem.strerror or "cannot be read", host=self.HOST)
         for pattern in ("session/*/*.json", "storage/session/*/*.json"):
             for file in root.glob(pattern) if root.is_dir() else ():
                 if file.stem not in seen:
@@ -101,8 +103,8 @@ class OpenCode(Agent, host="opencode"):
         state = tuple(one.stat().st_mtime_ns if one.exists() else 0 for one in files)
         try:
             return io.BytesIO(_as_lines(path, state))
-        except (sqlite3.Error, ValueError) as problem:
-            raise OSError(errno.EINVAL, str(problem)) from None
+        except ValueError:
+            raise OSError(errno.EINVAL, "not a session") from None
 
     def utterances(self, line: Line) -> Iterator[Utterance]:
         part, role = inner(line, "part"), text(line, "role").strip()
@@ -130,7 +132,7 @@ class OpenCode(Agent, host="opencode"):
 
 
 def _of_database(file: Path) -> Iterator[Transcript]:
-    with closing(_connect(file)) as database:
+    with _opened(file) as database:
         sizes = dict(database.execute(_SIZES, (_LINE_BYTES,)))
         rows = database.execute(_SESSIONS).fetchall()
     for id, parent, cwd, began_ms, changed_ms in rows:
@@ -172,7 +174,7 @@ def _as_lines(path: Path, state: tuple[int, ...]) -> bytes:
 
 
 def _parts_in_database(path: Path) -> Iterator[tuple[bytes, str, bytes]]:
-    with closing(_connect(path.parent)) as database:
+    with _opened(path.parent) as database:
         for message, id, part in database.execute(_PARTS, (path.name,)):
             yield message.encode(), id, part.encode()
 
@@ -192,12 +194,17 @@ def _who_and_when(message: bytes) -> tuple[bytes, int]:
     return role.encode(), int(at_ms) if isinstance(at_ms, int | float) else 0
 
 
-def _connect(file: Path) -> sqlite3.Connection:
+@contextmanager
+def _opened(file: Path) -> Iterator[sqlite3.Connection]:
     """To read alone, and without leaving a file beside it while nobody else has it open."""
-    if not file.is_file():
-        raise FileNotFoundError(errno.ENOENT, "not a file")
+    import sqlite3  # every command knows this agent, and few read its sessions
+
     how = "mode=ro" if os.path.exists(f"{file}-wal") else "mode=ro&immutable=1"
-    return sqlite3.connect(f"{file.absolute().as_uri()}?{how}", uri=True)
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?{how}", uri=True)) as database:
+            yield database
+    except sqlite3.Error as problem:
+        raise OSError(errno.EINVAL, str(problem)) from None
 
 
 def _xdg(places: Places, variable: str, usual: str) -> Path:

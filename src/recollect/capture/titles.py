@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice, pairwise
 
 from recollect.base.text import clip
@@ -17,6 +17,7 @@ from recollect.capture.terms import PLAN, is_talk, is_wide_script
 from recollect.model.passage import Record
 
 MIN_WORDS, MAX_WORDS, MAX_CHARS = 3, 8, 80
+_RECORDS_HELD = 64  # with each turn a title is made again from the same records
 FIRST_RECORDS = 5  # a title is made from the first records; later ones tell what came of the work
 _READ_CHARS, _READ_SAID_CHARS, _READ_SENTENCES, _MAX_WIDE_CHARS = 300, 1_500, 4, 30
 _HEADING, _COMMITTED, _ASKED, _ENDED, _FOUND, _SAID = 8.0, 2.3, 2.1, 1.2, 0.8, 0.3
@@ -42,9 +43,7 @@ def make_title(records: Sequence[Record], topics: Sequence[str] = ()) -> str:
     first = records[:FIRST_RECORDS]
     said: Counter[str] = Counter()
     for record in first:
-        files = " ".join(terms.stem_of(file) for file in record.changed.split(", "))
-        for text in (record.asked, record.found, record.ended, files, record.said[:_READ_SAID_CHARS]):
-            said.update(terms.content(text))
+        said.update(_content(record))
     best, score = "", 0.0
     for number, record in enumerate(first):
         for phrase, bonus in _phrases(record):
@@ -61,7 +60,19 @@ def make_title(records: Sequence[Record], topics: Sequence[str] = ()) -> str:
     return clip(best, MAX_CHARS)
 
 
-def _phrases(record: Record) -> Iterator[tuple[str, float]]:
+@lru_cache(maxsize=_RECORDS_HELD)
+def _content(record: Record) -> list[str]:
+    files = " ".join(terms.stem_of(file) for file in record.changed.split(", "))
+    texts = (record.asked, record.found, record.ended, files, record.said[:_READ_SAID_CHARS])
+    return [word for text in texts for word in terms.content(text)]
+
+
+@lru_cache(maxsize=_RECORDS_HELD)
+def _phrases(record: Record) -> list[tuple[str, float]]:
+    return list(_make_phrases(record))
+
+
+def _make_phrases(record: Record) -> Iterator[tuple[str, float]]:
     """Each with its score: where it was found, minus what cutting it cost."""
     if record.asked.startswith(PLAN):
         yield _headline(record.asked.removeprefix(PLAN))[0], _HEADING

@@ -37,8 +37,8 @@ from recollect.store import ChangeHeader, Store
 
 Step = Callable[[int], None]
 Chosen = dict[str, tuple[Project, list[Transcript]]]  # by the project's key
-# Smaller than what is read live at once: live sessions wait for the lock meanwhile, and a person for the bar.
-PIECE_BYTES = 300_000
+# Half of what is read live at once: live sessions wait for the lock meanwhile, and a person for the bar.
+PIECE_BYTES = 1_000_000
 _MAX_RULES_SHOWN = 5
 _MAX_NAMED = 5
 _BEFORE_AGENTS = Moment.parse("2020-01-01")  # an earlier time is a mistake of some clock

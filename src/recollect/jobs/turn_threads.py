@@ -76,7 +76,9 @@ def record_turns(app: App, part: SessionPart) -> Callable[[], None] | None:
 
 def _prepare(app: App, part: SessionPart, turn: Turn) -> PreparedTurn:
     """Without quotes from memory, and with file names relative to the project."""
-    shown = session_ledger.texts_shown(app, part.session)
+    # Before we came nothing was told.
+    is_told = not part.past or session_ledger.find_session(app.reader(app.scope), part.session) is not None
+    shown = session_ledger.texts_shown(app, part.session) if is_told else ()
     roots = [f"{app.project.root}/"] if app.project else []
     roots += [f"{part.cwd}/"] if part.cwd else []
     acts = []

@@ -30,6 +30,7 @@ from recollect.store.search import TEXTS, Search
 _NOTHING = "Nothing was written."
 _PRUNED_AT_ONCE = 20
 _INDEXED = frozenset({"title", "body", "topics"})
+_REPEATED = "SELECT 1 FROM message WHERE thread_id = ?1 AND (instr(?2, content) OR instr(?3, content)) LIMIT 1"
 _PLAIN = frozenset(
     name
     for name, one in FIELDS.items()
@@ -149,7 +150,10 @@ class Journal(Search):
             after = decode_memory(encode(memory) | dict(change.after))
         except ValueError as problem:
             raise StoreDamaged(f"{change.id} would become unreadable: {problem}", hint=_NOTHING) from None
-        with self._reindexed(*(() if _INDEXED.isdisjoint(change.after) else (change.id,))):
+        told = _INDEXED & change.after.keys()
+        # A message that the body repeats is not found twice.
+        is_own = told == {"body"} and not self._first(_REPEATED, change.id, memory.body, after.body)
+        with self._reindexed(*((change.id,) if told else ()), own=is_own):
             self._db.execute(rows.update_sql("memory"), (*rows.sealed(rows.cells_of(after)), change.id))
         return True
 

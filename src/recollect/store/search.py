@@ -74,33 +74,36 @@ class Search(Database):
         self._index(new=self._every(f"{TEXTS} AND seq > ?", seq, last))
 
     @contextmanager
-    def _reindexed(self, *ids: str) -> Iterator[None]:
+    def _reindexed(self, *ids: str, own: bool = False) -> Iterator[None]:
         """Around a change of these memories' text. Passages that stay the same keep their number and their vectors;
-        vectors and index files go by a passage's number, so with other words, title or topics it gets another."""
-        indexed = {id: self._indexed(self._seq(id)) for id in ids}
+        vectors and index files go by a passage's number, so with other words, title or topics it gets another. `own`:
+        messages are found as before, only the memory's own text is another one."""
+        indexed = {id: self._indexed(self._seq(id), own) for id in ids}
         yield
         for id, before in indexed.items():
-            seq, current = self._seq(id), self._current(id)
-            wanted, now = set(spans(*current) if current else ()), self._indexed(seq)
+            seq, memory = self._seq(id), self.get(id, follow=False)
+            messages = self.messages(id) if not own else ()
+            wanted, now = set(spans(memory, messages) if memory else ()), self._indexed(seq, own)
             same = {passage for passage, held in before.items() if held[0][0] in wanted and now.get(passage) == held}
             self._put_passages(seq, sorted(wanted - {before[passage][0][0] for passage in same}))
             gone, put = (
                 before.keys() - same,
-                {words: new for new, (words, _) in self._indexed(seq).items() if new not in before},
+                {words: new for new, (words, _) in self._indexed(seq, own).items() if new not in before},
             )
             # Only the title or the topics are other ones: it means the same.
             moved = [(put[before[old][0]], old) for old in gone if before[old][0] in put]
             self._db.executemany("UPDATE vector SET passage_seq = ? WHERE passage_seq = ?", moved)
             self._db.executemany("DELETE FROM passage WHERE seq = ?", [(passage,) for passage in gone])
-            old, new = ({row for _, row in held.values()} for held in (before, self._indexed(seq)))
+            old, new = ({row for _, row in held.values()} for held in (before, self._indexed(seq, own)))
             self._index(sorted(old - new), sorted(new - old))
 
-    def _indexed(self, seq: int) -> dict[int, tuple[tuple[Span, str, str], _Row]]:
+    def _indexed(self, seq: int, own: bool = False) -> dict[int, tuple[tuple[Span, str, str], _Row]]:
         """The passages by number: where it is with the words that it was embedded by, and its row in the full text."""
         sql = """
             SELECT coalesce(g.id, ''), p.start, p.length, p.voice, t.own_title, p.seq, t.title, t.body, t.topics
             FROM passage p JOIN passage_text t ON t.seq = p.seq LEFT JOIN message g ON g.seq = p.message_seq
             WHERE p.memory_seq = ?"""
+        sql += " AND p.message_seq IS NULL" if own else ""
         return {row[5]: ((Span(*row[:4]), row[4], row[7]), row[5:]) for row in self._every(sql, seq)}
 
     def _seq(self, id: str) -> int:

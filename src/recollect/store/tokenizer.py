@@ -34,7 +34,7 @@ def register(connection: apsw.Connection) -> Analyse:
         found = stems(word.encode())
         return found[0][2] if found else word.lower()
 
-    @lru_cache(maxsize=16)  # a text is asked for twice in a row: by the index, and to count its terms
+    @lru_cache(maxsize=64)  # a text is asked for twice in a row, by the index and to count its terms; a title, often
     def analyse(utf8: bytes) -> list[Token]:
         tokens = stems(utf8)
         if _NEEDS_WORK.search(utf8):
