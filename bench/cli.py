@@ -90,7 +90,7 @@ def start(runs: int, as_json: bool) -> int:
 )  # fmt: skip
 @click.option(
     "--from", "others", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
-    help="A suite whose documents --among takes, and whose questions must show nothing unasked.",
+    help="A suite whose documents --among takes; without it, whose questions should show nothing unasked.",
 )  # fmt: skip
 @click.option("--embedder", default="shipped", show_default=True, help="As MEMORY_EMBEDDING_MODEL names one.")
 @click.option(

@@ -131,7 +131,7 @@ def run_recall(
         for suite in wanted:
             asked = _Asked(app, embeddings, folder, suites.draw_distractors(suite, others, among), agent)
             answers: _Answers = {system: [] for system in (OURS, *((AGENT,) if agent else ()), *BASELINES)}
-            unrelated = _unrelated(suite, [*others, *wanted])
+            unrelated = _unrelated(suite, [*(() if among else others), *wanted])
             floors.append(Floor(suite.name))
             for number, task in enumerate(suite.tasks):
                 begun = done

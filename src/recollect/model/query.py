@@ -208,4 +208,4 @@ class Place(NamedTuple):  # a unit's place in its group: among the turns of a th
     after: tuple[int, ...]
     size: int = 0  # of the body, in bytes; 0 for a message
     times: tuple[Moment, ...] = ()  # created, last active
-    asks: bool = False  # it ends with a question
+    asks: bool = False  # it is a short question, and what follows is short

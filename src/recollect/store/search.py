@@ -35,6 +35,7 @@ INDEXED_FROM = 2_000  # passages: with fewer the database's own index is as fast
 _INDEX = "passage_index"  # the state that says which index file belongs to the database
 MAX_QUESTION_CHARS = 4_000  # a pasted log is asked by its beginning
 HEAD_CHARS = 400  # of a message: where a turn record says what was asked, found and decided, before all that was said
+SHORT_QUESTION, SHORT_ANSWER = 250, 500  # bytes: people talk; a request and an agent's reply are longer
 _ALL = ""  # no term is empty: its count is the number of all passages
 _BM25 = "bm25(words, 2.0, 1.0, 1.5)"  # a word in the title or among the topics says more than one in the body
 
@@ -57,6 +58,8 @@ _BESIDE_MESSAGE = """
             ORDER BY at DESC, id DESC LIMIT 1),
            (SELECT -seq FROM message WHERE thread_id = ?1 AND (at, id) > (g.at, g.id) ORDER BY at, id LIMIT 1)
     FROM message g WHERE g.seq = -?2"""
+_SIZE = """SELECT octet_length(content) FROM message WHERE seq = -?1
+           UNION ALL SELECT octet_length(body) FROM memory WHERE seq = ?1"""
 TEXTS = "SELECT seq, title, body, topics FROM passage_text WHERE seq IN (SELECT seq FROM passage WHERE memory_seq = ?)"
 _Row = tuple[int, str, str, str]  # a passage as the full text has it: seq, title, body, topics
 
@@ -352,20 +355,23 @@ class Search(Database):
         return [one._replace(near=how) for one, how in zip(found, near, strict=True)]
 
     def places(self, units: Sequence[int], *, neighbours: int) -> dict[int, Place]:
-        ends = "substr(rtrim({}, ' ' || char(10)), -1) IN ('?', '\uff1f')"
-        sql = f"""SELECT seq, "group", iif("group" = '', 0, octet_length(body)), created_at, last_active_at,
-                    "group" <> '' AND {ends.format("body")} FROM memory WHERE seq IN (SELECT value FROM json_each(?1))
-                    UNION ALL SELECT -seq, thread_id, 0, at, at, {ends.format("content")} FROM message
+        asks = "octet_length({0}) <= ?2 AND substr(rtrim({0}, ' ' || char(10)), -1) IN ('?', '\uff1f')"
+        sql = f"""SELECT seq, {asks.format("body")}, "group", iif("group" = '', 0, octet_length(body)), created_at,
+                    last_active_at FROM memory WHERE seq IN (SELECT value FROM json_each(?1))
+                    UNION ALL SELECT -seq, {asks.format("content")}, thread_id, 0, at, at FROM message
                     WHERE seq IN (SELECT -value FROM json_each(?1) WHERE value < 0)"""  # noqa: S608
+        read = self._every(sql, list(units), SHORT_QUESTION)
+        asking = {unit for unit, is_question, *_ in read if is_question}
         found = {
-            unit: Place(group, (), (), size, (Moment(created), Moment(active)), bool(asks))
-            for unit, group, size, created, active, asks in self._every(sql, list(units))
+            unit: Place(group, (), (), size, (Moment(created), Moment(active)))
+            for unit, _, group, size, created, active in read
         }
         for unit in units[:neighbours]:
             if (place := found.get(unit)) and place.group:
                 pair = self._first(_BESIDE if unit > 0 else _BESIDE_MESSAGE, place.group, unit)
                 before, after = (() if one is None else (one,) for one in pair)
-                found[unit] = place._replace(before=before, after=after)
+                is_answered = unit in asking and after and self._value(_SIZE, *after) <= SHORT_ANSWER
+                found[unit] = place._replace(before=before, after=after, asks=bool(is_answered))
         return found
 
     def read_units(self, units: Sequence[int]) -> list[tuple[int, Memory, Message | None]]:
