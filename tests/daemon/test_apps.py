@@ -307,6 +307,20 @@ def test_a_changed_setting_gives_every_passage_a_new_vector_and_only_then_the_ol
     assert work.how() == "words and vectors"
 
 
+def test_a_large_store_gets_its_index_file_in_the_background_and_answers_as_before(work: Work, monkeypatch):
+    monkeypatch.setattr("recollect.store.search.INDEXED_FROM", 5)
+    how, indexes = work.how(), Task(job("indexes"), work.apps)
+    steps = 0
+    while indexes.step():
+        steps += 1
+    assert steps > 2, "a piece at a time"
+    with work.apps.app(str(work.project), "", {}) as app:
+        path = app.store_path(Scope.PROJECT)
+    assert path is not None
+    assert path.with_suffix(".index").is_file()
+    assert work.how() == how
+
+
 def test_who_changes_back_half_way_finds_the_old_ones(work: Work, tmp_path: Path, monkeypatch):
     work.choose(str(folders.save(tmp_path / "tiny")))
     work.take_up()

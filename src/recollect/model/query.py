@@ -134,7 +134,7 @@ class WordEvidence(NamedTuple):
     @property
     def found(self) -> int:
         """In how many passages its terms are; one that has two counts twice."""
-        return sum(len(term.rows) for term in self.terms)
+        return sum(term.passages for term in self.terms)
 
     def best(self, weights: Mapping[str, float], kept: int) -> dict[int, TermValues]:
         """The passages in which the sum of strength times weight is largest, with what each term adds to it."""

@@ -20,8 +20,9 @@ import os
 import struct
 import zlib
 from bisect import bisect_left
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from heapq import nlargest
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -41,7 +42,6 @@ _CHUNK = 1 << 20
 _PASSAGES_AT_ONCE, _UNITS_AT_ONCE, _TERMS_AT_ONCE = 5_000, 8_192, 2_000  # some 20 ms each
 _K1, _B = 1.2, 0.75  # as in FTS5
 _WEIGHTS = np.array([4, 2, 3], np.uint8)  # of title, body and topics, twice what search.py tells FTS5
-_MOST = 255
 
 _PASSAGES = """
     SELECT p.seq, p.memory_seq, p.unit, p.voice, d.sz, v.data FROM passage p
@@ -53,66 +53,51 @@ _OCCURRENCES = """
     FROM temp.occurrence WHERE term > ? GROUP BY term LIMIT ?"""
 
 _sound: set[tuple[int, ...]] = set()  # files whose checksum this process has found right
+_OWNERS = ("passages", "memories", "units", "voices", "sizes")
+_NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
+Directory = dict[str, tuple[str, list[int], int]]  # for each array its type, shape and place
+Add = Callable[[str, NDArray[Any]], None]
+FindGone = Callable[[list[int]], set[int]]  # which of these passages were deleted
 
 
 class PassageIndex:
-    def __init__(self, about: Mapping[str, Any], held: mmap.mmap) -> None:
+    def __init__(self, arrays: Directory, held: mmap.mmap, key: str, model: str) -> None:
         def array(name: str) -> NDArray[Any]:
-            dtype, shape, offset = about["arrays"][name]
-            return np.frombuffer(held, dtype, int(np.prod(shape)), offset).reshape(shape)
+            kind, shape, place = arrays[name]
+            return np.frombuffer(held, kind, int(np.prod(shape)), place).reshape(shape)
 
-        self.key: str = about["key"]
-        self.model: str = about["model"]
-        self.passages, self.memories, self.units, self.voices = map(array, (*Page._fields[:3], "voices"))
-        self._sizes, self._names, self._ends = map(array, ("sizes", "names", "ends"))
-        self._starts, self._rows, self._frequencies = map(array, ("starts", "rows", "frequencies"))
+        self.key, self.model = key, model
+        self.passages, self.memories, self.units, self.voices, self._sizes = map(array, _OWNERS)
+        self._names, self._ends, self._starts = map(array, ("names", "ends", "starts"))
+        self._rows, self._frequencies = array("rows"), array("frequencies")
         self.gone: set[int] = set()  # rows of passages that were deleted, as far as they came up
-        count = len(array("scales"))
-        owners = (self.passages[:count], self.memories[:count], self.units[:count])
-        page = Page(*owners, array("scales"), self.voices[:count], array("numbers"))
-        self.vectors = Segment(
-            page, array("bits"), Grouped(*(array(f"unit_{name}") for name in Grouped._fields)), array("lengths")
-        )
-
-    def __len__(self) -> int:
-        return len(self.passages)
+        passages, memories, units, voices = (array(name)[: len(array("scales"))] for name in _OWNERS[:4])
+        page = Page(passages, memories, units, array("scales"), voices, array("numbers"))
+        by_unit = Grouped(*(array(f"unit_{name}") for name in Grouped._fields))
+        self.vectors = Segment(page, array("bits"), by_unit, array("lengths"))
 
     @property
     def last(self) -> int:
-        return int(self.passages[-1]) if len(self) else 0
+        return int(self.passages[-1]) if len(self.passages) else 0
 
     def postings(self, term: str) -> tuple[Rows, NDArray[np.uint8]]:
-        wanted = term.encode()
-
         def name(place: int) -> bytes:
-            return self._names[self._ends[place - 1] if place else 0 : self._ends[place]].tobytes()
+            return self._names[self._ends[place] : self._ends[place + 1]].tobytes()
 
-        place = bisect_left(range(len(self._ends)), wanted, key=name)
-        if place == len(self._ends) or name(place) != wanted:
-            return self._rows[:0], self._frequencies[:0]
-        part = slice(self._starts[place], self._starts[place + 1])
+        place = bisect_left(range(len(self._starts) - 1), term.encode(), key=name)
+        is_known = place < len(self._starts) - 1 and name(place) == term.encode()
+        part = slice(self._starts[place], self._starts[place + 1]) if is_known else slice(0)
         return self._rows[part], self._frequencies[part]
 
     def strengths(self, rows: Rows, frequencies: NDArray[np.uint8], average: float) -> Floats:
-        frequency = frequencies.astype(np.float32)
-        frequency *= 0.5
-        divisor = self._sizes[rows].astype(np.float32)
-        divisor *= _K1 * _B / average
-        divisor += _K1 * (1 - _B)
-        divisor += frequency
-        frequency *= _K1 + 1
-        frequency /= divisor
-        return frequency
+        frequency = frequencies * np.float32(0.5)
+        divisor = self._sizes[rows] * np.float32(_K1 * _B / average)
+        divisor += frequency + np.float32(_K1 * (1 - _B))
+        found: Floats = frequency * np.float32(_K1 + 1) / divisor
+        return found
 
-    def rows_of(self, passages: Sequence[int]) -> Rows:
-        """-1 for one that is not in it."""
-        wanted = np.fromiter(passages, np.int64)
-        rows = np.minimum(np.searchsorted(self.passages, wanted), max(0, len(self) - 1))
-        return np.where(self.passages[rows] == wanted, rows, -1) if len(self) else np.full(len(wanted), -1)
-
-    def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
-        rows = self.rows_of(passages)
-        rows = rows[rows >= 0]
+    def owners(self, passages: Iterable[int]) -> dict[int, Owner]:
+        rows, _ = _common(self.passages, np.sort(np.fromiter(passages, np.int64)))
         columns = (column[rows].tolist() for column in (self.memories, self.units, self.voices))
         return dict(zip(self.passages[rows].tolist(), map(Owner, *columns), strict=True))
 
@@ -121,30 +106,25 @@ class IndexedWords(WordEvidence):
     """The rows of its terms are those of passages after the file."""
 
     file: PassageIndex
-    average: float  # length of a passage
     postings: list[tuple[str, Rows, NDArray[np.uint8]]]
-    find_gone: Callable[[list[int]], set[int]] | None  # which of these passages were deleted; None: none was
+    average: float  # length of a passage
+    find_gone: FindGone | None  # None: none was
 
     @classmethod
-    def of(
-        cls, later: WordEvidence, index: PassageIndex, average: float, find_gone: Callable[[list[int]], set[int]] | None
-    ) -> IndexedWords:
-        made = cls(*later)
-        made.file, made.average, made.find_gone = index, average, find_gone
-        made.postings = [(term.term, *index.postings(term.term)) for term in later.terms if term.passages]
+    def of(cls, later: WordEvidence, file: PassageIndex, totals: bytes, find_gone: FindGone | None) -> IndexedWords:
+        """`totals`: FTS5's record of how many rows and words it has."""
+        made, [rows, *words] = cls(*later), _numbers(totals) or [1, 1]
+        made.file, made.average, made.find_gone = file, sum(words) / rows if sum(words) else 1.0, find_gone
+        made.postings = [(term.term, *file.postings(term.term)) for term in later.terms if term.passages]
         return made
-
-    @property
-    def found(self) -> int:
-        return sum(term.passages for term in self.terms)
 
     def best(self, weights: Mapping[str, float], kept: int) -> dict[int, TermValues]:
         later = super().best(weights, kept)
         while earlier := self._best_earlier(weights, kept):
-            gone = self.find_gone(list(earlier)) if self.find_gone else set()
+            gone = self.find_gone(list(earlier)) if self.find_gone else ()
             if not gone:
                 break
-            self.file.gone.update(self.file.rows_of(list(gone)).tolist())
+            self.file.gone.update(_common(self.file.passages, np.sort([*gone]))[0].tolist())
         found = later | earlier
 
         def score(passage: int) -> float:
@@ -153,228 +133,181 @@ class IndexedWords(WordEvidence):
         return {passage: found[passage] for passage in nlargest(kept, found, key=score)} if later else found
 
     def _best_earlier(self, weights: Mapping[str, float], kept: int) -> dict[int, TermValues]:
-        index, postings, read = self.file, self.postings, 0
-        scores = np.zeros(len(index), np.float32)
-        for name, rows, frequencies in postings:
-            if read and read + len(rows) > MAX_POSTINGS:
-                read = MAX_POSTINGS
-                continue
-            rows, frequencies = rows[-MAX_POSTINGS:], frequencies[-MAX_POSTINGS:]  # the newest
-            scores[rows] += weights[name] * index.strengths(rows, frequencies, self.average)
+        file, read = self.file, 0
+        scores = np.zeros(len(file.passages), np.float32)
+        for name, rows, frequencies in self.postings:
+            if not read or read + len(rows) <= MAX_POSTINGS:
+                newest = rows[-MAX_POSTINGS:], frequencies[-MAX_POSTINGS:]
+                scores[newest[0]] += weights[name] * file.strengths(*newest, self.average)
             read += len(rows)
-        if index.gone:
-            scores[np.fromiter(index.gone, np.int64)] = 0
-        # The best of those with a rare term are a limit below which no other can be among the best.
-        rare = postings[0][1] if postings else np.empty(0, np.int32)
-        for _, rows, _ in postings[1:]:
-            if len(rare) >= 2 * kept:
-                break
-            rare = np.union1d(rare, rows)
-        limit = -np.partition(-scores[rare], kept)[kept] if len(rare) > kept else 0.0
+        scores[np.fromiter(file.gone, np.int64)] = 0
+        # Those with one rare term give a limit below which none is among the best.
+        some = next((rows for _, rows, _ in self.postings if len(rows) > kept), None)
+        limit = 0.0 if some is None else -np.partition(-scores[some], kept)[kept]
         best = np.flatnonzero(scores >= max(limit, np.finfo(np.float32).tiny))
         if len(best) > kept:
             best = np.sort(best[np.argpartition(scores[best], -kept)[-kept:]])
-        found: dict[int, list[tuple[str, float]]] = {passage: [] for passage in index.passages[best].tolist()}
-        for name, rows, frequencies in postings:
+        passages = file.passages[best]
+        found: dict[int, list[tuple[str, float]]] = {passage: [] for passage in passages.tolist()}
+        for name, rows, frequencies in self.postings:
             places, which = _common(rows, best)
-            values = weights[name] * index.strengths(rows[places], frequencies[places], self.average).astype(np.float64)
-            for passage, value in zip(index.passages[best[which]].tolist(), values.tolist(), strict=True):
+            values = weights[name] * file.strengths(rows[places], frequencies[places], self.average).astype(np.float64)
+            for passage, value in zip(passages[which].tolist(), values.tolist(), strict=True):
                 found[passage].append((name, value))
         return dict(found)
 
     def terms_of(self, passages: Iterable[int]) -> dict[int, list[str]]:
         found = super().terms_of(passages)
-        wanted = list(found)
-        rows = self.file.rows_of(wanted)
-        order = np.argsort(rows)
+        rows, _ = _common(self.file.passages, np.sort(np.fromiter(found, np.int64)))
         for term, own, _ in self.postings:
-            for place in order[_common(own, rows[order])[1]].tolist():
-                found[wanted[place]].append(term)
+            for passage in self.file.passages[rows[_common(own, rows)[1]]].tolist():
+                found[passage].append(term)
         return found
 
 
 def _common(rows: Rows, wanted: Rows) -> tuple[Rows, Rows]:
     """Both in order: the places in each of what is in both."""
-    if not len(rows):
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    places = np.minimum(np.searchsorted(rows, wanted.astype(rows.dtype)), len(rows) - 1)
-    which = np.flatnonzero(rows[places] == wanted)
+    places = np.searchsorted(rows, wanted.astype(rows.dtype))
+    which = np.flatnonzero(places < len(rows))
+    which = which[rows[places[which]] == wanted[which]]
     return places[which], which
 
 
 def open_index(path: Path, key: str) -> PassageIndex | None:
     """None where there is none, or it is damaged or belongs to another state of the database."""
     try:
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+        with open(os.open(path, os.O_RDONLY | _NO_FOLLOW), "rb") as file:
             found = os.fstat(file.fileno())
             form, directory, size, checksum = _HEAD.unpack(file.read(_HEAD.size))
-            if form != _FORMAT or size != found.st_size or not _HEAD.size <= directory < size:
+            stamp = (found.st_dev, found.st_ino, found.st_mtime_ns, size, directory, checksum)
+            if form != _FORMAT or size != found.st_size or not (stamp in _sound or _check(file) == checksum):
                 return None
             file.seek(directory)
             about = json.loads(file.read())
-            stamp = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, checksum)
-            if about["key"] != key or (stamp not in _sound and _checksum(file, directory, size) != checksum):
-                return None
             _sound.add(stamp)
-            return PassageIndex(about, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
-    except (OSError, ValueError, KeyError, TypeError, struct.error):
+            held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)  # rows can be marked as deleted
+            return PassageIndex(held=held, **about) if about["key"] == key else None
+    except (OSError, ValueError, struct.error):
         return None
 
 
-def _checksum(file: BinaryIO, directory: int, size: int) -> int:
-    """Read, not mapped: what is only looked through takes up no memory."""
-    file.seek(_HEAD.size)
-    found = zlib.crc32(struct.pack("<QQ", directory, size))
+def _check(file: BinaryIO) -> int:
+    """The checksum, of the head, too. Read, not mapped: what is only looked through takes up no memory."""
+    file.seek(0)
+    found = zlib.crc32(file.read(_HEAD.size)[:-4])
     while part := file.read(_CHUNK):
         found = zlib.crc32(part, found)
     return found
 
 
-class _Writer:
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._arrays: dict[str, tuple[str, tuple[int, ...], int]] = {}
-        file.write(bytes(_HEAD.size))
-
-    def begin(self) -> int:
-        self._file.write(bytes(-self._file.tell() % 64))
-        return self._file.tell()
-
-    def add(self, array: NDArray[Any]) -> None:
-        self._file.write(np.ascontiguousarray(array).data)
-
-    def end(self, name: str, began: int, dtype: Any, *shape: int) -> None:
-        self._arrays[name] = (np.dtype(dtype).str, shape, began)
-
-    def put(self, name: str, array: NDArray[Any]) -> None:
-        began = self.begin()
-        self.add(array)
-        self.end(name, began, array.dtype, *array.shape)
-
-    def numbers(self, began: int, count: int, dim: int) -> NDArray[np.int8]:
-        self._file.flush()
-        return np.memmap(self._file, np.int8, "r", began, (count, dim)) if count else np.empty((0, dim), np.int8)
-
-    def finish(self, about: Mapping[str, Any]) -> None:
-        directory = self.begin()
-        self._file.write(json.dumps({**about, "arrays": self._arrays}).encode())
-        size = self._file.tell()
-        self._file.flush()
-        checksum = _checksum(self._file, directory, size)
-        self._file.seek(0)
-        self._file.write(_HEAD.pack(_FORMAT, directory, size, checksum))
-        self._file.flush()
-        os.fsync(self._file.fileno())
-
-
 def write_index(path: Path, query: Query, model: str, key: str) -> Iterator[None]:
     """In steps, each of which sees the database as it then is: what was deleted meanwhile is left out when it is read,
     and what came later is none of its business."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    with open(os.open(path, flags, PRIVATE_FILE), "w+b") as file:
-        writer = _Writer(file)
-        passages = yield from _write_passages(writer, query, model)
-        yield from _write_terms(writer, query, passages)
-        writer.finish({"key": key, "model": model})
+    with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, PRIVATE_FILE), "w+b") as file:
+        arrays: Directory = {}
+
+        def add(name: str, part: NDArray[Any]) -> None:
+            """More rows of the array that was added to last, or a new one."""
+            if name not in arrays:
+                file.write(bytes(-file.tell() % 64))
+            kind, shape, place = arrays.get(name, (part.dtype.str, [0, *part.shape[1:]], file.tell()))
+            arrays[name] = (kind, [shape[0] + len(part), *shape[1:]], place)
+            file.write(np.ascontiguousarray(part).data)
+
+        file.write(bytes(_HEAD.size))
+        passages = yield from _add_passages(add, query, model)
+        yield from _add_terms(add, query, passages)
+        directory = file.tell()
+        file.write(json.dumps({"arrays": arrays, "key": key, "model": model}).encode())
+        size = file.tell()
+        file.flush()
+        held = mmap.mmap(file.fileno(), 0)
+        for _ in _measure(PassageIndex(arrays, held, key, model).vectors):
+            if hasattr(held, "madvise"):
+                held.madvise(mmap.MADV_DONTNEED)  # memory that was looked at once
+            yield
+        file.seek(0)
+        file.write(_HEAD.pack(_FORMAT, directory, size, 0))
+        checksum = _check(file)
+        file.seek(0)
+        file.write(_HEAD.pack(_FORMAT, directory, size, checksum))
+        file.flush()
+        os.fsync(file.fileno())
 
 
-def _write_passages(writer: _Writer, query: Query, model: str) -> Generator[None, None, Rows]:
+def _measure(vectors: Segment) -> Iterator[None]:
+    for at in range(0, len(vectors.lengths), _UNITS_AT_ONCE):
+        vectors.measure(np.arange(at, min(at + _UNITS_AT_ONCE, len(vectors.lengths))))
+        yield
+
+
+def _add_passages(add: Add, query: Query, model: str) -> Generator[None, None, Rows]:
     [(newest,)] = query("SELECT coalesce(max(seq), 0) FROM passage")
-    owners: list[NDArray[np.int64]] = []  # by page: passages, memories, units, voices, sizes
-    scales, bits = [np.empty(0, np.float32)], list[NDArray[np.uint64]]()
+    owners, scales = [np.empty((len(_OWNERS), 0), np.int64)], [np.empty(0, np.float32)]
+    bits: list[NDArray[np.uint64]] = []
     last, dim, has_all = 0, 0, True
-    began = writer.begin()
     while rows := query(_PASSAGES, model, last, newest, _PASSAGES_AT_ONCE):
         last = rows[-1][0]
-        owners.append(np.array([(*row[:4], _length(row[4] or b"")) for row in rows], np.int64).T)
-        data = [row[5] for row in rows]
-        if None in data or not has_all:
-            data, has_all = data[: data.index(None)] if has_all else [], False
+        owners.append(np.array([(*row[:4], sum(_numbers(row[4] or b""))) for row in rows], np.int64).T)
+        data = [row[5] for row in takewhile(lambda row: row[5] is not None, rows)] if has_all else []
+        has_all = len(data) == len(rows)
         if data:
             dim = dim or len(data[0]) - SCALE_BYTES
-            # One of another size counts as a vector, and is near nothing.
-            page = Page.of(
-                [(0, 0, 0, one if len(one) == dim + SCALE_BYTES else bytes(dim + SCALE_BYTES), 0) for one in data], dim
-            )
-            writer.add(page.numbers)
+            whole = dim + SCALE_BYTES  # one of another size counts as a vector, and is near nothing
+            page = Page.of([(0, 0, 0, one if len(one) == whole else bytes(whole), 0) for one in data], dim)
+            add("numbers", page.numbers)
             scales.append(page.scales)
             bits.append(bits_of(page.numbers))
         yield
-    joined_scales = np.concatenate(scales)
-    count = len(joined_scales)
-    writer.end("numbers", began, np.int8, count, dim)
-    passages, memories, units, voices, sizes = np.concatenate(owners, axis=1) if owners else np.empty((5, 0), np.int64)
-    writer.put("passages", passages)
-    writer.put("memories", memories)
-    writer.put("units", units)
-    writer.put("voices", voices.astype(np.uint8))
-    writer.put("sizes", np.minimum(sizes, np.iinfo(np.uint16).max).astype(np.uint16))
-    writer.put("scales", joined_scales)
-    writer.put("bits", np.concatenate(bits, axis=1) if bits else bits_of(np.empty((0, dim), np.int8)))
-    yield
-    by_unit = Grouped.of(units[:count])
+    columns = np.concatenate(owners, axis=1)
+    for name, column, most in zip(_OWNERS, columns, ("int64", "int64", "int64", "uint8", "uint16"), strict=True):
+        add(name, np.minimum(column, np.iinfo(most).max).astype(most))
+    if not bits:
+        add("numbers", np.empty((0, 0), np.int8))
+    add("scales", np.concatenate(scales))
+    add("bits", np.concatenate(bits, axis=1) if bits else np.empty((0, 0), np.uint64))
+    by_unit = Grouped.of(columns[2, : sum(map(len, scales))])
     for name, column in zip(Grouped._fields, by_unit, strict=True):
-        writer.put(f"unit_{name}", column)
-    rows_of_file = Page(
-        passages, memories, units, joined_scales, voices.astype(np.uint8), writer.numbers(began, count, dim)
-    )
-    segment = Segment(rows_of_file, np.empty(0, np.uint64), by_unit, np.ones(len(by_unit.known), np.float32))
-    for at in range(0, len(by_unit.known), _UNITS_AT_ONCE):
-        segment.measure(np.arange(at, min(at + _UNITS_AT_ONCE, len(by_unit.known))))
-        yield
-    writer.put("lengths", segment.lengths)
-    owned: Rows = passages
-    return owned
+        add(f"unit_{name}", column)
+    add("lengths", np.ones(len(by_unit.known), np.float32))
+    passages: Rows = columns[0]
+    return passages
 
 
-def _length(sizes: bytes) -> int:
-    """Of a passage in words: FTS5 keeps how many there are in each column, seven bits to a byte."""
-    total = value = 0
-    for byte in sizes:
+def _numbers(data: bytes) -> list[int]:
+    """As FTS5 keeps them: seven bits to a byte, the last of a number below 128."""
+    found, value = list[int](), 0
+    for byte in data:
         value = value << 7 | byte & 127
         if byte < 128:
-            total, value = total + value, 0
-    return total
+            found.append(value)
+            value = 0
+    return found
 
 
-def average_length(totals: bytes) -> float:
-    """From FTS5's record of how many rows and words it has."""
-    numbers, value = list[int](), 0
-    for byte in totals:
-        value = value << 7 | byte & 127
-        if byte < 128:
-            numbers, value = [*numbers, value], 0
-    return sum(numbers[1:]) / numbers[0] if numbers and numbers[0] else 1.0
-
-
-def _write_terms(writer: _Writer, query: Query, passages: Rows) -> Iterator[None]:
+def _add_terms(add: Add, query: Query, passages: Rows) -> Iterator[None]:
     query(_VOCABULARY)
-    names, ends, starts, frequencies = list[bytes](), list[Rows](), list[Rows](), list[NDArray[np.uint8]]()
-    last, size, read = "", 0, 0
-    began = writer.begin()
+    names, starts, frequencies = list[bytes](), [np.empty(0, np.int64)], [np.empty(0, np.uint8)]
+    last, read = "", 0
+    add("rows", np.empty(0, np.int32))
     while page := query(_OCCURRENCES, last, _TERMS_AT_ONCE):
         terms, counts, texts = zip(*page, strict=True)
         last = terms[-1]
-        encoded = [term.encode() for term in terms]
-        names += encoded
-        ends.append(size + np.cumsum([len(name) for name in encoded]))
-        size = int(ends[-1][-1])
+        names += [term.encode() for term in terms]
         occurrences = np.fromstring(" ".join(texts), np.int64, sep=" ")
         owner = np.repeat(np.arange(len(terms)), counts)
-        documents = occurrences >> 2
-        rows = np.minimum(np.searchsorted(passages, documents), max(0, len(passages) - 1))
-        known = passages[rows] == documents if len(passages) else np.zeros(len(rows), bool)
-        owner, rows, weights = owner[known], rows[known], _WEIGHTS[(occurrences & 3)[known]]
+        order = np.searchsorted(passages, occurrences >> 2)
+        known = np.flatnonzero(np.append(passages, -1)[order] == occurrences >> 2)  # it may be newer, or be deleted
+        owner, rows, weights = owner[known], order[known], _WEIGHTS[occurrences[known] & 3]
         # All occurrences of a term in a passage stand together.
         first = np.flatnonzero((np.diff(owner, prepend=-1) != 0) | (np.diff(rows, prepend=-1) != 0))
-        summed = np.add.reduceat(weights, first, dtype=np.int64) if len(first) else np.empty(0, np.int64)
-        writer.add(rows[first].astype(np.int32))
-        frequencies.append(np.minimum(summed, _MOST).astype(np.uint8))
+        add("rows", rows[first].astype(np.int32))
+        summed = np.add.reduceat(weights, first, dtype=np.int64) if len(first) else first
+        frequencies.append(np.minimum(summed, np.iinfo(np.uint8).max).astype(np.uint8))
         starts.append(read + np.searchsorted(owner[first], np.arange(len(terms))))
         read += len(first)
         yield
-    writer.end("rows", began, np.int32, read)
-    writer.put("frequencies", np.concatenate([np.empty(0, np.uint8), *frequencies]))
-    writer.put("starts", np.concatenate([*starts, [read]]).astype(np.int64))
-    writer.put("names", np.frombuffer(b"".join(names), np.uint8))
-    writer.put("ends", np.concatenate([np.empty(0, np.int64), *ends]).astype(np.int64))
+    add("frequencies", np.concatenate(frequencies))
+    add("starts", np.concatenate([*starts, [read]]).astype(np.int64))
+    add("names", np.frombuffer(b"".join(names), np.uint8))
+    add("ends", np.cumsum([0, *map(len, names)]))

@@ -89,16 +89,13 @@ class Search(Database):
             wanted, now = set(spans(memory, messages) if memory else ()), self._indexed(seq, own)
             same = {passage for passage, held in before.items() if held[0][0] in wanted and now.get(passage) == held}
             self._put_passages(seq, sorted(wanted - {before[passage][0][0] for passage in same}))
-            gone, put = (
-                before.keys() - same,
-                {words: new for new, (words, _) in self._indexed(seq, own).items() if new not in before},
-            )
-            # Only the title or the topics are other ones: it means the same.
-            moved = [(put[before[old][0]], old) for old in gone if before[old][0] in put]
+            gone, put = before.keys() - same, self._indexed(seq, own).items() - now.items()
+            # Where only the title or the topics are other ones, it means the same.
+            means = {words: new for new, (words, _) in put}
+            moved = [(means[before[old][0]], old) for old in gone if before[old][0] in means]
             self._db.executemany("UPDATE vector SET passage_seq = ? WHERE passage_seq = ?", moved)
             self._db.executemany("DELETE FROM passage WHERE seq = ?", [(passage,) for passage in gone])
-            old, new = ({row for _, row in held.values()} for held in (before, self._indexed(seq, own)))
-            self._index(sorted(old - new), sorted(new - old))
+            self._index(sorted(before[old][1] for old in gone), sorted(row for _, (_, row) in put))
 
     def _indexed(self, seq: int, own: bool = False) -> dict[int, tuple[tuple[Span, str, str], _Row]]:
         """The passages by number: where it is with the words that it was embedded by, and its row in the full text."""
@@ -161,10 +158,10 @@ class Search(Database):
             evidence = WordEvidence(passages, (*found, *(TermEvidence(term, 0, ()) for term in unknown[:MAX_TERMS])))
             if index is None:
                 return evidence
-            from recollect.store.passage_index import IndexedWords, average_length
+            from recollect.store.passage_index import IndexedWords
 
-            average = average_length(self._value("SELECT block FROM words_data WHERE id = 1"))
-            return IndexedWords.of(evidence, index, average, None if is_whole else self._gone)
+            totals = self._value("SELECT block FROM words_data WHERE id = 1")
+            return IndexedWords.of(evidence, index, totals, None if is_whole else self._gone)
 
     def _within(self, known: list[tuple[int, str]], most: int) -> tuple[list[tuple[int, str]], int]:
         """The terms that together are in no more than so many passages, and after which passage."""
@@ -181,7 +178,7 @@ class Search(Database):
         """How many passages came after the file was made, and whether none of its own was deleted."""
         sql = "SELECT (SELECT count(*) FROM passage WHERE seq > ?), (SELECT passages FROM term WHERE term = ?)"
         later, all_passages = self._first(sql, index.last, _ALL)
-        return later, (all_passages or 0) - later == len(index)
+        return later, (all_passages or 0) - later == len(index.passages)
 
     def _gone(self, passages: list[int]) -> set[int]:
         sql = f"SELECT seq FROM passage WHERE seq {AMONG}"  # noqa: S608
@@ -220,7 +217,7 @@ class Search(Database):
         vectors = self._value("SELECT coalesce((SELECT vectors FROM vector_count WHERE model = ?), 0)", model)
         held = len(index.vectors) if index.model == model else 0
         later, _ = self._compare(index)
-        return bool(max(later, vectors - held, (len(index) + later - passages) // 5) > spare)
+        return bool(max(later, vectors - held, (len(index.passages) + later - passages) // 5) > spare)
 
     def build_index(self, model: str) -> Iterator[None]:
         """In small steps. Nothing where the database was purged or reindexed meanwhile."""
@@ -232,8 +229,9 @@ class Search(Database):
         unfinished = self._index_path.with_name(f"{self._index_path.name}.{key}")
         try:
             yield from write_index(unfinished, self._every, model, key)
+            is_sound = open_index(unfinished, key) is not None
             with self.transaction():
-                if self._index_key() == before and open_index(unfinished, key):
+                if is_sound and self._index_key() == before:
                     unfinished.replace(self._index_path)
                     self.put(StateRecord(_INDEX, key))
         finally:
