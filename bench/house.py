@@ -135,8 +135,9 @@ class House:
             command = ["/bin/sh", "-c", shell_line, "sh", *command]
         return run(command, body, environ=self.environ if environ is None else environ, cwd=cwd or self.project)
 
-    def ask(self, event: str, body: bytes) -> tuple[str, bytes]:
-        """As a hook does, from a process that runs already: what is left is the daemon's part."""
+    def ask(self, event: str, body: bytes, *, pointer: str = "") -> tuple[str, bytes]:
+        """As a hook does, from a process that runs already: what is left is the daemon's part. `pointer`: as if one had
+        been left, so that the answer need not wait for the write."""
         header = {
             "protocol": str(frame.PROTOCOL),
             "op": "hook",
@@ -145,7 +146,7 @@ class House:
             "event": event,
             "deadline_ms": str(deadline_ms(event)),
             "cwd": self.project,
-            "pointer": "none",  # as if one had been left: the answer need not wait for the write
+            "pointer": pointer,
             "env-CLAUDE_PROJECT_DIR": self.project,
         }
         line = connect(self.place, _LONGEST_S)

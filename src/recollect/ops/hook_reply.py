@@ -121,7 +121,7 @@ class HookReply(Struct):
     injection: Injection | None = None  # None: nothing is recorded or logged
     outcome: PromptSearch = NOT_SEARCHED
     listed: Found | None = None  # what was loaded without a search
-    write: Callable[[HookRequest], None] | None = None  # what the reply need not wait for; nothing comes in between
+    write: Callable[[HookRequest], object] | None = None  # what the reply need not wait for; nothing comes in between
     record_shown: Callable[[App], None] | None = None  # what counts as shown, once the reply was printed
     waiting: Sequence[str] = ()  # notices that waited for this reply, which shows them
     after: Callable[[HookRequest, bool], None] | None = None  # the last of all; told whether it was printed
@@ -206,16 +206,14 @@ def found_without_search(app: App, what: str, hits: Iterable[tuple[Scope, Hit]],
 
 
 def receive_event(request: HookRequest) -> HookReply:
-    """Kept for later; nothing is said. It must be written, or the hook is told that it was not."""
-    request.receive()
-    return HookReply()
+    """Kept for later; nothing is said. Where it cannot be written, a client that left no pointer is told."""
+    return HookReply(write=HookRequest.receive)
 
 
 def end_turn(request: HookRequest) -> HookReply:
     """Kept for later. The person is shown the notices that wait: of rules in the turn's prompt, for one."""
-    request.receive()
     reply = inject(request, Injection(), LedgerKey(request.event.session_id), notice=())
-    return reply if reply.waiting else HookReply()
+    return replace(reply if reply.waiting else HookReply(), write=HookRequest.receive)
 
 
 # Answers of virtual files (tool_use.py) stand in a private folder per session until it ends or a day has passed: agents

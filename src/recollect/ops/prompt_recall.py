@@ -60,9 +60,9 @@ def brief_subagent(request: HookRequest) -> HookReply:
     question = _start_question(request, request.tasks.pop(event.session_id, event.agent_type))
     searched = _search_in_time(request, question, key, SUBAGENT_HITS)
     injection = inject.subagent([rule for _, rule in rules.values()], searched.hits, nonce=fresh_key()[:8])
-    request.write(request.receive)
     listed = hook_reply.list_loaded(app, "the start of a subagent", rules, injection)
-    return hook_reply.inject(request, injection, key, searched, listed)
+    reply = hook_reply.inject(request, injection, key, searched, listed)
+    return replace(reply, write=lambda later: later.write(later.receive))
 
 
 def search_unasked(
