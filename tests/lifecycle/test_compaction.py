@@ -10,7 +10,7 @@ from recollect.lifecycle.compaction import FIGURES, Chosen, Figures, Pair, Strat
 from recollect.lifecycle.edits import Whole
 from recollect.lifecycle.strength import status_at, strength
 from recollect.model.memory import Lane, Sketch, Status, Thread
-from recollect.model.plan import Link, Move, Unlink, Update
+from recollect.model.plan import Link, Move, Unlink, Update, UpdateAll, ids_of
 from tests.values import AGE, NOW, bridge, messages, thread
 
 ALL = Figures(merge_above=0.85, archive_after_days=14, most_active=3, decay=0.9)
@@ -115,11 +115,11 @@ def test_what_is_foretold_is_what_the_plan_does(threads: list[Thread], strategy:
     plan = compaction.plan(made, [sketch(t) for t in threads], {}, now=NOW, rules=AGE)
 
     after = {t.id: t for t in threads}
-    for change in plan.changes:
-        assert isinstance(change, Update)
-        standing = after[change.id]
+    for change, id in ((one, id) for one in plan.changes for id in ids_of(one)):
+        assert isinstance(change, Update | UpdateAll)
+        standing = after[id]
         status, weight = change.after.get("status", str(standing.status)), change.after.get("weight", standing.weight)
-        after[change.id] = replace(standing, status=Status(str(status)), weight=float(str(weight)))
+        after[id] = replace(standing, status=Status(str(status)), weight=float(str(weight)))
     awake = [t for t in after.values() if status_at(t, now=NOW, rules=AGE) is Status.ACTIVE]
     assert len(awake) == made.after[0]
     assert sum(strength(t, now=NOW, rules=AGE) for t in awake) == pytest.approx(made.after[1])

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from recollect.model import plan as plans
 from recollect.model import report as p
 from recollect.model import result as r
 from recollect.model import timeline as t
@@ -20,6 +21,7 @@ EVERY_CHANGE = plan(
     Create(DARK), Remove(OTHER), Update.between(DARK, renamed(DARK, "Dimmed")),
     Move(("message_1", "message_2"), DARK.id, OTHER.id), Say(DARK.id, messages(DARK, "More.")),
     Unsay(DARK.id, messages(DARK, "More.", "And more.")), Link(bridge(DARK, OTHER)), Unlink(bridge(OTHER, DARK)),
+    plans.UpdateAll((DARK.id, OTHER.id), {"status": "active"}, {"status": "archived"}),
     Alias(OTHER.id, DARK.id), Unalias(OTHER.id, DARK.id), FileChange.between(DARK.id, "a.md", "old", "a.md", "new"),
 )  # fmt: skip
 DONE = r.Done("Pinned as x (weight=1.30)", EVERY_CHANGE, r.Scope.PROJECT, "change_1", False, ("Kept out: bearer.",))

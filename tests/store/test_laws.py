@@ -48,6 +48,9 @@ class Mirror:
                 self.apply(plans.Unsay(memory.id, messages))
             case Update(id, _, after):
                 self.memories[id] = decode_memory(encode(self.memories[id]) | dict(after))
+            case plans.UpdateAll(ids, before, after):
+                for id in ids:
+                    self.apply(Update(id, before, after))
             case plans.Move(ids, _, target):
                 self.messages |= {id: replace(self.messages[id], thread_id=target) for id in ids}
             case Say(_, messages):

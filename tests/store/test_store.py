@@ -14,7 +14,21 @@ from recollect.lifecycle import edits
 from recollect.lifecycle.edits import Whole
 from recollect.model.codec import encode
 from recollect.model.memory import BridgeType, Kind, Message, Rating, Rule, Sketch, Status, Thread
-from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Say, Unalias, Unlink, Unsay, Update
+from recollect.model.plan import (
+    Alias,
+    Change,
+    Create,
+    Link,
+    Move,
+    Plan,
+    Remove,
+    Say,
+    Unalias,
+    Unlink,
+    Unsay,
+    Update,
+    UpdateAll,
+)
 from recollect.model.query import Drop, Query
 from recollect.store import SqliteStore, Store, Tuning, rows
 from tests.store.helpers import (
@@ -426,3 +440,22 @@ def test_reindexing_changes_nothing_and_a_backup_is_whole(house: Store, tmp_path
     with closing(SqliteStore(tmp_path / "copies" / "one", Tuning())) as copy:
         assert (state(copy), copy.log(limit=9)) == (before, house.log(limit=9))
         assert copy.counts().vectors == house.counts().vectors
+
+
+def test_many_that_change_alike_are_one_change_and_each_is_as_it_was_or_nothing_is_written(store: Store):
+    threads = [thread(f"t{n}") for n in range(4)]
+    do(store, *map(Create, threads))
+    ids, old, new = tuple(t.id for t in threads), {"status": "active"}, {"status": "archived"}
+    do(store, Update(ids[0], old, new))
+    change = do(store, UpdateAll(ids, old, new))
+    assert {one.status for one, _ in store.each()} == {Status.ARCHIVED}
+    assert store.journalled(change) == [{"do": "update", "id": id, "before": old, "after": new} for id in ids[1:]]
+    assert [one["id"] for one in store.journalled(change, memory=ids[2])] == [ids[2]]
+    assert store.verify() == []
+    assert not store.apply(Plan((UpdateAll(ids, old, new),)), act())
+    store.undo(change, act("undo", undoes=change))
+    assert [one.status for one, _ in store.each()] == [Status.ARCHIVED, *[Status.ACTIVE] * 3]
+    for wrong in (UpdateAll(ids[1:], {"status": "candidate"}, new), UpdateAll((ids[1], "thread_gone"), old, new)):
+        with pytest.raises(Conflict):
+            do(store, wrong)
+    assert store.get(ids[1]) == threads[1]

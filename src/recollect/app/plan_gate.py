@@ -18,7 +18,7 @@ from recollect.base.structs import replace
 from recollect.base.text import blake2b
 from recollect.model.codec import FIELDS, Json, decode, decode_memory, encode
 from recollect.model.memory import Anchor, Memory, Message
-from recollect.model.plan import Change, Create, FileChange, Plan, Say, Update
+from recollect.model.plan import Change, Create, FileChange, Plan, Say, Update, UpdateAll
 
 if TYPE_CHECKING:
     from recollect.app.core import App
@@ -133,8 +133,10 @@ def redact_plan(plan: Plan, redactor: Redactor) -> tuple[Plan, Counter[str]]:
                 return Create(memory if cleaned == fields else decode_memory(cleaned), clean_messages(messages))
             case Say(id, messages):
                 return Say(id, clean_messages(messages))
-            case Update(id, before, after) if not after.keys() <= _OURS:  # most of a compaction's changes hold no text
+            case Update(id, before, after) if not after.keys() <= _OURS:
                 return Update(id, before, clean_fields(after))
+            case UpdateAll(ids, before, after):
+                return UpdateAll(ids, before, clean_fields(after))
             case FileChange(old=old, new=new):
                 # A file says what it says. Only what the journal would keep of it is looked at.
                 return replace(change, is_kept=change.is_kept and clean(old) == old and clean(new) == new)

@@ -13,7 +13,7 @@ from recollect.base.moment import DAY_MICROS, Moment
 from recollect.lifecycle.edits import Whole, merge_all
 from recollect.lifecycle.strength import AgeRules, decayed_weight, status_at
 from recollect.model.memory import Memory, Sketch, Status
-from recollect.model.plan import Plan, Update
+from recollect.model.plan import Plan, Update, UpdateAll
 
 Pair = tuple[str, str, float]  # two threads and how similar they are
 
@@ -145,11 +145,10 @@ def plan(
     pairs = [(whole[keep], whole[lose]) for keep, lose, _ in chosen.merges]
     changes, grown = merge_all(pairs, now=now, rules=rules)
     found: dict[str, Memory | Sketch] = {**{one.id: one for one in sketches}, **grown}
-    # Those of one status in a row: they are written together.
-    before = {status: [id for id, _ in chosen.archives if found[id].status is status] for status in Status}
-    for status, ids in before.items():
-        old, new = {"status": str(status)}, {"status": str(Status.ARCHIVED)}
-        changes += [Update(id, old, new) for id in ids]
+    for status in (Status.ACTIVE, Status.SUSPENDED):
+        ids = tuple([id for id, _ in chosen.archives if found[id].status is status])
+        if ids:
+            changes.append(UpdateAll(ids, {"status": str(status)}, {"status": str(Status.ARCHIVED)}))
     for weight, id in ((found[id].weight, id) for id in chosen.weakened):
         changes.append(Update(id, {"weight": weight}, {"weight": weight * chosen.decay}))
     return Plan.of(changes)

@@ -35,6 +35,12 @@ class Update(Struct):  # a memory changes: only the fields that differ, in their
         return cls(old.id, {n: encode_field(old, n) for n in names}, {n: encode_field(new, n) for n in names})
 
 
+class UpdateAll(Struct):  # many memories change alike: a compaction archives a hundred thousand
+    ids: tuple[str, ...]
+    before: Fields
+    after: Fields
+
+
 class Move(Struct):  # messages change thread
     ids: tuple[str, ...]
     source: str
@@ -106,7 +112,7 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-Change = Create | Remove | Update | Move | Say | Unsay | Link | Unlink | Alias | Unalias | FileChange
+Change = Create | Remove | Update | UpdateAll | Move | Say | Unsay | Link | Unlink | Alias | Unalias | FileChange
 
 
 class Plan(Struct):
@@ -143,6 +149,8 @@ def inverse(change: Change) -> Change:
     match change:
         case Update(id, before, after):
             return Update(id, after, before)
+        case UpdateAll(ids, before, after):
+            return UpdateAll(ids, after, before)
         case Move(ids, source, target):
             return Move(ids, target, source)
         case Alias(old, new, was):
@@ -162,6 +170,8 @@ def ids_of(change: Change) -> tuple[str, ...]:
             return (memory.id,)
         case Update(id) | Say(id) | Unsay(id) | FileChange(id):
             return (id,)
+        case UpdateAll(ids):
+            return ids
         case Move(_, one, other) | Alias(one, other) | Unalias(one, other):
             return (one, other)
         case Link(bridge) | Unlink(bridge):
@@ -184,6 +194,6 @@ def change_json(change: Change) -> dict[str, Json]:
             data = {"old": old, "new": new}
         case FileChange(id, old_path, new_path):
             data = {"id": id, "old_path": old_path, "new_path": new_path}
-        case Update() | Unalias():
+        case Update() | UpdateAll() | Unalias():
             data = encode(change)
     return {"do": VERBS[type(change)], **data}

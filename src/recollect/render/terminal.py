@@ -134,9 +134,10 @@ def _change_line(change: plans.Change) -> str:
     match change:
         case plans.Create(memory, _) | plans.Remove(memory, _):
             return f"{type(change).__name__.lower()} {memory.id}: {clip(memory.title, _TITLE_CHARS)}"
-        case plans.Update(id, before, after):
+        case plans.Update(_, before, after) | plans.UpdateAll(_, before, after):
+            named = change.id if isinstance(change, plans.Update) else counted(len(change.ids), "memory", "memories")
             pairs = {name: [clip(one_line(str(side[name])), 40) for side in (before, after)] for name in after}
-            return f"update {id}: {', '.join(f'{name}: {old} -> {new}' for name, (old, new) in pairs.items())}"
+            return f"update {named}: {', '.join(f'{name}: {old} -> {new}' for name, (old, new) in pairs.items())}"
         case plans.Move(message_ids, source, target):
             return f"move {len(message_ids)} messages from {source} to {target}"
         case plans.Say(id, messages):

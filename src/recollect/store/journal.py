@@ -1,15 +1,13 @@
 """Applies and journals plans, undoes changes, and erases memories for good. A change that is already in place writes
 nothing, so a plan can be applied twice; one that was made from another state is refused.
 
-A compaction archives a hundred thousand threads in one plan, so updates that do the same are one statement, and no
-words are read for those that leave them as they are. The journal keeps a created memory by its id and content hash
-alone (the store has the rest), a removed one with all it had.
+A compaction archives a hundred thousand threads in one change, which is one statement and reads no words. The journal
+keeps a created memory by its id and content hash alone (the store has the rest), a removed one with all it had.
 """
 
 import json
 from collections.abc import Iterable
 from itertools import groupby
-from operator import attrgetter
 from typing import Any, get_origin
 
 from recollect.base.errors import Conflict, IdTaken, NotFound, StoreBusy, StoreDamaged
@@ -19,7 +17,7 @@ from recollect.model import codec
 from recollect.model import plan as plans
 from recollect.model.codec import FIELDS, USAGE, canonical, content_hash, decode_memory, encode, encode_field
 from recollect.model.passage import message_spans, spans
-from recollect.model.plan import Change, Fields, FileChange, Plan, Update
+from recollect.model.plan import Change, Fields, FileChange, Plan, Update, UpdateAll
 from recollect.model.result import Entry
 from recollect.store import rows
 from recollect.store.connect import translated_errors
@@ -36,7 +34,6 @@ _PLAIN = frozenset(
     for name, one in FIELDS.items()
     if one.column and get_origin(one.type) is not tuple and name not in ("id", "title", "body")
 )
-_ID = attrgetter("id")
 _Pair = tuple[Any, Any]  # a value before and after; None where there is none
 # Outcomes of the sessions that these memories came from, whose words they may share, and those that name them. Before
 # the memories themselves go: they say which sessions these were, or, deleted ones, the journal does.
@@ -63,16 +60,19 @@ class Journal(Search):
     def _apply(self, changes: Iterable[Change]) -> list[Change]:
         """Returns the changes that wrote anything."""
         done: list[Change] = []
-        for fields, alike in groupby(changes, lambda one: (one.before, one.after) if isinstance(one, Update) else None):
-            group = [*alike]
-            written = self._update_plain(*fields, [*map(_ID, group)]) if fields else ()
-            done += [one for one in group if (written and _ID(one) in written) or self._apply_one(one)]
+        for change in changes:
+            if isinstance(change, UpdateAll):
+                _, before, after = alike = change.ids, change.before, change.after
+                written = self._update_plain(*alike)
+                ids = [id for id in change.ids if id in written or self._update(Update(id, before, after))]
+                done += [replace(change, ids=tuple(ids))] if ids else []
+            elif self._apply_one(change):
+                done.append(change)
         return done
 
-    def _update_plain(self, before: Fields, after: Fields, ids: list[str]) -> set[str]:
-        """Returns those that were as before: none where words change, which are indexed. A statement for many rows has
-        full text write down what it holds back, so for one there is `_update`."""
-        if len(ids) < 2 or not after.keys() <= _PLAIN or before.keys() != after.keys():
+    def _update_plain(self, ids: tuple[str, ...], before: Fields, after: Fields) -> set[str]:
+        """Returns those that were as before: none where words change, which are indexed."""
+        if not after.keys() <= _PLAIN or before.keys() != after.keys():
             return set()
         try:
             cells = [
@@ -82,7 +82,7 @@ class Journal(Search):
             ]
         except ValueError:
             return set()  # it is refused with its reason (_update)
-        return {id for (id,) in self._every(rows.update_plain_sql(tuple(after)), *cells, ids)}
+        return {id for (id,) in self._every(rows.update_plain_sql(tuple(after)), *cells, list(ids))}
 
     def _apply_one(self, change: Change) -> bool:
         if isinstance(change, FileChange):
@@ -240,8 +240,12 @@ class Journal(Search):
     def journalled(self, change: str, *, memory: str = "", limit: int = 100) -> list[dict[str, Any]]:
         sql = """SELECT one.value FROM journal, json_each(plan) AS one
                  WHERE change = ?1 AND (?2 = '' OR instr(one.value, ?2)) ORDER BY seq, one.key LIMIT ?3"""
-        found = [json.loads(one) for (one,) in self._every(sql, change, memory, limit)]
-        return [one for one in found if not memory or memory in ids_in([one])]
+        found = []
+        for data in [json.loads(one) for (one,) in self._every(sql, change, memory, limit)]:
+            alike = {"do": "update", "before": data.get("before"), "after": data.get("after")}
+            is_alike = data["do"] == plans.VERBS[UpdateAll]
+            found += [alike | {"id": id} for id in data["ids"] if memory in ("", id)] if is_alike else [data]
+        return [one for one in found[:limit] if not memory or memory in ids_in([one])]
 
     def purge(self, ids: tuple[str, ...], header: ChangeHeader | None = None) -> int:
         """With a header, the journal keeps that it happened and to which ids, so that nothing brings them back."""
@@ -293,8 +297,6 @@ def _conflict(change: Change) -> Conflict:
 
 
 def _encode(change: Change) -> Any:
-    if isinstance(change, Update):  # most are, and a match takes longer
-        return {"id": change.id, "before": change.before, "after": change.after}
     match change:
         case plans.Create(memory, messages):
             return {"id": memory.id, "hash": content_hash(memory), "messages": [m.id for m in messages]}
@@ -317,6 +319,8 @@ def ids_in(changes: Any) -> set[str]:
         match data:
             case {"id": id} | {"memory": {"id": id}}:
                 found.add(id)
+            case {"ids": ids, "after": _}:
+                found.update(ids)
             case {"source": one, "target": other} | {"bridge": {"source": one, "target": other}}:
                 found |= {one, other}
             case _:
