@@ -1,8 +1,8 @@
 """The index that follows the text of memories, and the evidence that a store has on a question: by words, by vectors
 (loaded when first asked for), and where each thing that was found is. Ranks nothing.
 
-The cost of a question does not grow with the store: it is asked by its rarest terms, at most MAX_TERMS of them, and
-only as many as keep the postings to read under MAX_POSTINGS. A single term more common than that is read in the newest
+A question is asked by its rarest terms, at most MAX_TERMS of them; without the index file (passage_index.py) only by as
+many as keep the postings to read under MAX_POSTINGS, and a single term more common than that is read in the newest
 passages alone. User text never reaches MATCH: only terms that our own tokenizer made, each in quotes.
 """
 
@@ -225,6 +225,7 @@ class Search(Database):
             return
         from recollect.store.passage_index import open_index, write_index
 
+        self._remove_index_files(".*")  # of builds that were cut off
         before, key = self._index_key(), fresh_key()
         unfinished = self._index_path.with_name(f"{self._index_path.name}.{key}")
         try:
@@ -238,11 +239,14 @@ class Search(Database):
             unfinished.unlink(missing_ok=True)
 
     def _drop_index(self) -> None:
-        """With what builds that were cut off have left. Another key, so that none that is under way is used."""
+        """Another key, so that none that is being built is used."""
         if self.path is not None:
             self.put(StateRecord(_INDEX, fresh_key()))
-            for file in self.path.parent.glob(f"{self._index_path.name}*"):
-                file.unlink(missing_ok=True)
+            self._remove_index_files("*")
+
+    def _remove_index_files(self, ending: str) -> None:
+        for file in self._index_path.parent.glob(f"{self._index_path.name}{ending}"):
+            file.unlink(missing_ok=True)
 
     def about(self, topic: str, limit: int) -> list[int]:
         by_id = self._first("SELECT seq FROM memory WHERE id = ?", topic)

@@ -162,8 +162,9 @@ class Vectors:
         for part in (new[at : at + _PAGE] for at in range(0, len(new), _PAGE)):
             wanted = set(part.tolist())
             page = [row for row in query(sql, self._model, int(part[0]), int(part[-1])) if row[0] in wanted]
-            dim = self.base.dim or (pages[0].numbers.shape[1] if pages else len(page[0][3]) - SCALE_BYTES)
-            pages.append(Page.of(page, dim))
+            if page:  # none where another process has just deleted them
+                dim = self.base.dim or (pages[0].numbers.shape[1] if pages else len(page[0][3]) - SCALE_BYTES)
+                pages.append(Page.of(page, dim))
         joined = Page.joined(pages) if pages else Page.of([], self.base.dim)
         self._tail = Segment.of(joined.take(np.argsort(joined.passages, kind="stable")))
         self._compare()
