@@ -75,6 +75,8 @@ class PassageIndex:
         page = Page(passages, memories, units, array("scales"), voices, array("numbers"))
         by_unit = Grouped(*(array(f"unit_{name}") for name in Grouped._fields))
         self.vectors = Segment(page, array("bits"), by_unit, array("lengths"))
+        begin, end = (-(-arrays[name][2] // mmap.PAGESIZE) * mmap.PAGESIZE for name in ("rows", "starts"))
+        self._held, self._postings = held, (begin, max(0, end - mmap.PAGESIZE - begin))
 
     @property
     def last(self) -> int:
@@ -88,6 +90,11 @@ class PassageIndex:
         is_known = place < len(self._starts) - 1 and name(place) == term.encode()
         part = slice(self._starts[place], self._starts[place + 1]) if is_known else slice(0)
         return self._rows[part], self._frequencies[part]
+
+    def free_memory(self) -> None:
+        """What was read of postings: the next question has others."""
+        if self._postings[1] and hasattr(self._held, "madvise"):
+            self._held.madvise(mmap.MADV_DONTNEED, *self._postings)
 
     def strengths(self, rows: Rows, frequencies: NDArray[np.uint8], average: float) -> Floats:
         frequency = frequencies * np.float32(0.5)
@@ -113,6 +120,7 @@ class IndexedWords(WordEvidence):
     @classmethod
     def of(cls, later: WordEvidence, file: PassageIndex, totals: bytes, find_gone: FindGone | None) -> IndexedWords:
         """`totals`: FTS5's record of how many rows and words it has."""
+        file.free_memory()
         made, [rows, *words] = cls(*later), _numbers(totals) or [1, 1]
         made.file, made.average, made.find_gone = file, sum(words) / rows if sum(words) else 1.0, find_gone
         made.postings = [(term.term, *file.postings(term.term)) for term in later.terms if term.passages]
