@@ -208,7 +208,7 @@ def compact(
 ) -> Compacted:
     scope, figures = app.scope, FIGURES[strategy]
     reader = app.reader(scope)
-    now, age = app.clock.now(), app.age_rules
+    now, age, version = app.clock.now(), app.age_rules, reader.version()
     first_look = compaction.assess(reader.sketches(), now=now, rules=age)
     awake = [one for one in first_look if one.status is Status.ACTIVE]
     close, notes = _find_close(app, reader, awake, figures.merge_above)
@@ -216,7 +216,8 @@ def compact(
 
     def make(store: Store) -> Plan:
         nonlocal chosen
-        threads = first_look if store is reader else compaction.assess(store.sketches(), now=now, rules=age)
+        is_new = reader.version() != version  # to look at a hundred thousand again takes a while
+        threads = compaction.assess(store.sketches(), now=now, rules=age) if is_new else first_look
         chosen = compaction.choose(threads, close, figures, now=now, rules=age)
         ids = dict.fromkeys(id for keep, lose, _ in chosen.merges for id in (keep, lose))
         whole = {memory.id: memories.load_whole(store, memory) for id in ids if (memory := store.get(id, follow=False))}

@@ -214,6 +214,9 @@ class Database:
             for seq, id, status, weight, pinned, reinforced, active, lane in self._every(sql)
         ]
 
+    def version(self) -> int:
+        return int(self._value("PRAGMA data_version"))
+
     def _current(self, id: str) -> tuple[Memory, tuple[Message, ...]] | None:
         memory = self.get(id, follow=False)
         return None if memory is None else (memory, self.messages(id))
