@@ -59,6 +59,7 @@ _MIN_DEVIATION, _MAX_STANDING_OUT = 0.01, 8.0
 # How rare a word is assumed to be before anything is known of it, as if this many passages had been seen.
 _SEEN, _COMMON_SHARE, _OTHER_SHARE = 50, 0.10, 0.005
 _MAX_NAMES, _MAX_WORDS, _MAX_CHARS = 2, 60, 4_000
+_CROWDED_FROM = 4_000  # passages: among more than these some always fit by chance
 
 Ref = tuple[int, int]  # a unit: which store, and its number there
 
@@ -264,6 +265,7 @@ def judge_relevance(
         "length": prompt.length,
         # The more passages there are, the more are near by chance: 1 in an empty store, nearly 0 among hundreds.
         "fresh": _USUAL_COUNT / (_USUAL_COUNT + passages),
+        "crowded": math.log(max(1.0, passages / _CROWDED_FROM)),
         "tidying": prompt.is_tidying,
         "general": prompt.is_general,
         "kept": kept,
