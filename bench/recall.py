@@ -29,7 +29,7 @@ from bench.systems import BASELINES, Baselines, RecallAgent
 from bench.systems import SYSTEM as AGENT
 from bench.task_store import Places
 from recollect.app.core import App
-from recollect.app.embedding import QuestionVector
+from recollect.app.embedding import MAX_TOKENS, QuestionVector
 from recollect.app.memory_search import search_stores
 from recollect.base.clock import SystemClock
 from recollect.base.paths import Home
@@ -226,7 +226,8 @@ class _Asked:
             query = replace(query, limit=limit, turns=limit, once=True, unasked=True, floor=floor)
         if unasked and names_nothing(text):
             return _Found((), 0.0)
-        vector = QuestionVector(self._embeddings.model, self._embeddings.of([text])[0].tobytes())
+        embedded = self._app.embedder.embed_one(text, MAX_TOKENS) if unasked else self._embeddings.of([text])[0]
+        vector = QuestionVector(self._embeddings.model, embedded.tobytes())
         likeness = None if unasked else self._app.embedder.likeness
         now, rules = task.now or self._app.clock.now(), self._app.age_rules
         answer = search_stores([store], query, now=now, rules=rules, vector=vector, deep=not unasked, likeness=likeness)
