@@ -1,7 +1,6 @@
 """The agents we serve. Each is a row of data and a class (base_agent.py says what is in them); the rest of the program
 knows only what is declared here. What not every agent can do is named (`Ability`): code that needs an ability asks
-`hosts` for the agents that have it.
-"""
+`hosts` for the agents that have it."""
 
 from __future__ import annotations
 
@@ -31,9 +30,7 @@ _HOSTS = (DEFAULT_HOST, "codex", "gemini", "opencode", "pi", "copilot")
 _MODULES = {DEFAULT_HOST: "claude_code", "opencode": "opencode"}
 
 
-class Ability(StrEnum):
-    """What an agent can do with us, or we with it, where not every one can."""
-
+class Ability(StrEnum):  # what an agent can do with us, or we with it, where not every one can
     HOOKS = "hooks"  # a settings file of its own names our hooks
     PLUGIN = "plugin"  # it loads a file of ours, which calls us
     START = "start"  # what we say at a session's start reaches the model
@@ -53,34 +50,26 @@ class Ability(StrEnum):
     SKILLS = "skills"  # it reads a project's rules as skills
 
 
-class Form(StrEnum):
-    """How a settings file is written."""
-
+class Form(StrEnum):  # how a settings file is written
     JSON = "json"
     COMMENTED = "commented"  # JSON with comments and trailing commas
     TOML = "toml"
 
 
-class Level(StrEnum):
-    """Whose settings."""
-
+class Level(StrEnum):  # whose settings
     USER = "user"
     PROJECT = "project"  # the project's, shared through its repository
     LOCAL = "local"  # the project's, on this machine alone
 
 
-class Places(NamedTuple):
-    """Where a person's files and a project's are."""
-
+class Places(NamedTuple):  # where a person's files and a project's are
     user_home: Path
     project: Path | None
     environ: Mapping[str, str]
     known: tuple[str, ...] = ()  # folders of other projects
 
 
-class Hook(NamedTuple):
-    """One event that an agent is asked to report to us."""
-
+class Hook(NamedTuple):  # one event that an agent is asked to report to us
     event: str
     timeout_s: int
     spinner: str = ""  # what the agent shows while it waits; where it has a field for that
@@ -88,17 +77,13 @@ class Hook(NamedTuple):
     deadline_ms: int = 0  # where the event's name says nothing to the hook process (wire/hook.py)
 
 
-class ServerPlace(NamedTuple):
-    """Where an agent is told of an MCP server: a member of an object in a file."""
-
+class ServerPlace(NamedTuple):  # where an agent is told of an MCP server: a member of an object in a file
     path: Path
     keys: tuple[str, ...]  # the way to the object
     form: Form = Form.JSON
 
 
-class Addon(NamedTuple):
-    """Our plugin in an agent that manages plugins itself."""
-
+class Addon(NamedTuple):  # our plugin in an agent that manages plugins itself
     name: str
     version: str
     call: Path  # its script: `hook EVENT`, `mcp`
@@ -106,9 +91,7 @@ class Addon(NamedTuple):
     remove: str
 
 
-class RuleCopy(NamedTuple):
-    """A rule to be written into the memory that an agent keeps for itself."""
-
+class RuleCopy(NamedTuple):  # a rule to be written into the memory that an agent keeps for itself
     rule: Rule
     words: str  # harmless already
     everywhere: bool  # not for this project alone

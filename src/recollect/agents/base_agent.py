@@ -1,8 +1,7 @@
 """One agent that we serve: a row of data `<host>.json` (its events, the names of its fields and tools, where its files
 are, what its client writes into prompts), a subclass of `Agent` for what its client does differently, and one line in
 `agents/__init__.py`. Here is what most clients have in common, and how JSON is read: a field that is not what it should
-be counts as missing.
-"""
+be counts as missing."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@ Learnt from the client itself. Its memory, skills and plugins: claude_memory.py.
 
 Transcripts: `<config>/projects/<folder of the session, spelt with dashes>/<session>.jsonl`; subagents below it in
 `<session>/subagents/agent-<id>.jsonl`, with older clients beside it as `agent-<id>.jsonl`. The spelling with dashes
-cannot be read back, so where a session was begun is taken from its own lines.
-"""
+cannot be read back, so where a session was begun is taken from its own lines."""
 
 from __future__ import annotations
 
@@ -25,13 +24,11 @@ from recollect.base.text import storable
 from recollect.model.session import Event, EventName, Reply, SubagentReport, SubagentState, ToolCall
 from recollect.wire.pointer import file_size
 
-_MAX_SILENT_S = 1e9
 _FAILED_COMMAND = re.compile(r"Exit code [1-9]")
 _STATES = {
     "completed": SubagentState.COMPLETED, "failed": SubagentState.FAILED, "killed": SubagentState.KILLED,
     "stopped": SubagentState.KILLED, "cancelled": SubagentState.KILLED,
 }  # fmt: skip
-_VERSION_S = 10
 
 # Who may have written a prompt: a person in the composer, or a program that a person runs (`-p`, the SDK). The others
 # (system, loop_wakeup, schedule_wakeup, poll_event) are the client's own use. Clients may leave the field out.
@@ -53,8 +50,6 @@ _SUBAGENT = "agent-"
 # A fork's own transcript is not there when it starts, and the event does not name its parent. It says how long ago
 # the parent was last answered, in whole seconds: this much for the rounding and for what the hook took.
 _ORIGIN_WITHIN_S = 1.5
-_MAX_SIBLINGS = 20
-_LAST_BYTES = 1 << 20
 
 
 class ClaudeCode(ClaudeMemory, host="claude-code"):
@@ -76,7 +71,7 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
     def refine(self, parsed: Event, event: str, payload: Line) -> Event:
         is_made = parsed.name is EventName.PROMPT and text(payload, "source") not in _PEOPLE
         said_s = payload.get("seconds_since_last_response")
-        silent_s = float(said_s) if isinstance(said_s, int | float) and 0 <= said_s <= _MAX_SILENT_S else None
+        silent_s = float(said_s) if isinstance(said_s, int | float) and 0 <= said_s <= 1e9 else None
         return replace(parsed, machine_made=parsed.machine_made or is_made, silent_s=silent_s)
 
     def tools(self, name: EventName, payload: Line) -> Iterator[ToolCall]:
@@ -270,13 +265,13 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
         young = [Path(path) for changed_ns, path in sorted(found, reverse=True) if changed_ns >= since_ns]
         near = [
             path
-            for path in young[:_MAX_SIBLINGS]
+            for path in young[:20]
             if (at := self._last_answered(path)) and abs(at.micros - answered.micros) <= _ORIGIN_WITHIN_S * 1e6
         ]
         return near[0] if len(near) == 1 else None
 
     def _last_answered(self, path: Path) -> Moment | None:
-        tail = Tail(path, Cursor(max(0, file_size(str(path)) - _LAST_BYTES)))
+        tail = Tail(path, Cursor(max(0, file_size(str(path)) - (1 << 20))))
         tail.wanted = self.may_speak
         answers = [line for line in tail if line.get("type") == "assistant" and not line.get("isSidechain")]
         return moment(text(answers[-1], "timestamp")) if answers else None
@@ -300,7 +295,7 @@ def _version(program: str) -> list[int] | None:
     import subprocess  # only where something is installed: hooks come here too
 
     try:
-        said = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_VERSION_S)
+        said = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=10)
     except (OSError, subprocess.SubprocessError):
         return None
     found = re.search(rb"(\d+)\.(\d+)\.(\d+)", said.stdout)

@@ -25,11 +25,9 @@ _SPARE_LINES, _SPARE_BYTES = 13, 1_000
 _LINE_CHARS = 190  # the client asks for "under ~200"
 _FILE_BYTES = 4_000  # of a file longer than 4,096 it shows the beginning; a mark of ours comes after
 _PREFIX = "recollect-"
-_SLUG_CHARS = 24
 _SUFFIX_CHARS = 6
 _NAME = re.compile(rf"{_PREFIX}[a-z0-9-]+-[0-9a-z]{{{_SUFFIX_CHARS}}}\.md")
 _PROJECT_NAME_UNITS = 200
-_MAX_JSON_BYTES = 5_000_000
 
 _KINDS = {
     RuleType.PREFERENCE: "Preference", RuleType.CORRECTION: "Correction", RuleType.FAILURE: "Failure",
@@ -68,7 +66,7 @@ class ClaudeMemory(Agent):
         return tuple(places.project / name for name in names)
 
     def rule_file_name(self, copy: RuleCopy) -> str:
-        slug = re.sub(r"[^a-z0-9]+", "-", copy.words.lower())[:_SLUG_CHARS].strip("-")
+        slug = re.sub(r"[^a-z0-9]+", "-", copy.words.lower())[:24].strip("-")
         suffix = re.sub(r"[^a-z0-9]", "", copy.rule.id.lower())[-_SUFFIX_CHARS:]
         return f"{_PREFIX}{slug or 'rule'}-{suffix:0>{_SUFFIX_CHARS}}.md"
 
@@ -154,7 +152,7 @@ def project_name(root: str) -> str:
 
 def _json(path: Path) -> Mapping[str, object]:
     try:
-        found = json.loads(read_limited(path, _MAX_JSON_BYTES, follow=True))
+        found = json.loads(read_limited(path, 5_000_000, follow=True))
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

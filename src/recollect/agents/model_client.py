@@ -1,7 +1,6 @@
 """Claude Code run once to answer one question (`claude -p`): its command line, the variables that it must not inherit,
 and what it prints. Nothing of the person's own session takes part, and no record is kept. It gets no tools, or the two
-that read, and never a bypass of permissions: what nobody allowed is refused.
-"""
+that read, and never a bypass of permissions: what nobody allowed is refused."""
 
 from __future__ import annotations
 
@@ -29,7 +28,6 @@ _QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
 }
-_WHY_CHARS = 80
 _COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
@@ -64,4 +62,4 @@ def read_answer(out: bytes) -> Answer:
     # That nobody is logged in stands in the result, that it had too few turns in the subtype.
     subtype = str(said.get("subtype", ""))
     why = subtype if subtype.startswith("error") else one_line(text) if isinstance(text, str) else ""
-    return Answer(tokens=tokens, problem=f"it said: {clip(why, _WHY_CHARS) or 'nothing'}")
+    return Answer(tokens=tokens, problem=f"it said: {clip(why, 80) or 'nothing'}")

@@ -36,8 +36,7 @@ _SESSIONS = "SELECT id, parent_id, directory, time_created, time_updated FROM se
 _SIZES = "SELECT session_id, sum(length(id) + length(cast(data AS blob)) + ?) FROM part GROUP BY session_id"
 _PARTS = """
 SELECT message.data, part.id, part.data FROM part JOIN message ON message.id = part.message_id
-WHERE part.session_id = ? ORDER BY message.time_created, message.id, part.id
-"""
+WHERE part.session_id = ? ORDER BY message.time_created, message.id, part.id"""
 
 
 class OpenCode(Agent, host="opencode"):

@@ -1,6 +1,5 @@
 """More agents, learnt from the programs themselves: Codex (0.166.0) and Gemini CLI (0.61.0), whose settings name our
-hooks; Pi (0.73.1), which loads a file of ours that calls us; Copilot CLI (1.0.64), whose past sessions can be read.
-"""
+hooks; Pi (0.73.1), which loads a file of ours that calls us; Copilot CLI (1.0.64), whose past sessions can be read."""
 
 from __future__ import annotations
 
@@ -278,10 +277,6 @@ def _as_lines(chat: Path, changed_ns: int, size: int) -> bytes:
     return b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines)
 
 
-_RECALL_TOOL = "recall"  # ours, in Pi
-_LATEST_S = 3_600
-
-
 class Pi(Agent, host="pi"):
     """An extension of ours (pi.ts) tells us of its events."""
 
@@ -295,7 +290,7 @@ class Pi(Agent, host="pi"):
         sources = {"session_compact": "compact", "session_start": "startup", "session_shutdown": parsed.source}
         said_ms, at = payload.get("at_ms"), parsed.at
         # It may be heard late, and a session's lines from before its start are not its own.
-        if isinstance(said_ms, int) and 0 <= at.micros - said_ms * 1_000 <= _LATEST_S * 1_000_000:
+        if isinstance(said_ms, int) and 0 <= at.micros - said_ms * 1_000 <= 3_600 * 1_000_000:
             at = Moment(said_ms * 1_000)
         is_made = parsed.name is EventName.PROMPT and text(payload, "source") == "extension"
         return replace(parsed, at=at, source=sources.get(event, ""), machine_made=parsed.machine_made or is_made)
@@ -329,7 +324,7 @@ class Pi(Agent, host="pi"):
                         yield self.utterance(line, Voice.REPLY, text(block, "text"))
                     elif block.get("type") == "toolCall":
                         yield self.call_utterance(line, block, "id", "arguments")
-            case "message", "toolResult" if text(message, "toolName") != _RECALL_TOOL:
+            case "message", "toolResult" if text(message, "toolName") != "recall":  # ours, in Pi
                 failed = message.get("isError") is True
                 yield self.result_utterance(line, text(message, "toolCallId"), joined_text(content), failed)
             case "message", "toolResult" | "custom":  # memory is not to be learnt from memory

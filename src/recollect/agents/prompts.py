@@ -2,8 +2,7 @@
 
 Clients put much into a person's messages: what an IDE has open, what a hook printed, the text of a skill. Each agent's
 row has the forms that its client uses (`Forms`); `read` takes them out again, so that a hook's event and the transcript
-give the same words. Whatever is not known to be the client's stays the person's.
-"""
+give the same words. Whatever is not known to be the client's stays the person's."""
 
 from __future__ import annotations
 
@@ -18,9 +17,6 @@ _OPENING = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>")
 _LINE_OPENING = re.compile(r"^[ \t]*<([A-Za-z][\w-]*)(?:\s[^<>]*)?>", re.MULTILINE)
 _COMMAND = re.compile(r"/([A-Za-z][\w:.-]*)(?:\s+(.*))?", re.DOTALL)
 _COMMAND_NAME, _COMMAND_ARGS = "command-name", "command-args"
-_LEAST_PROSE_WORDS = 3
-_MOST_BLOCKS = 100
-_LINE_END_CHARS = 20
 # As Claude Code and Codex word it when a plan begins a session of its own; a person may paste one to another agent.
 _PLANS = ("Implement the following plan:\n", "PLEASE IMPLEMENT THIS PLAN:\n")
 _AFTER_PLAN = re.compile(
@@ -30,9 +26,7 @@ _AFTER_PLAN = re.compile(
 )
 
 
-class Forms(Struct, kw_only=True):
-    """What one agent's client writes into the person's messages."""
-
+class Forms(Struct, kw_only=True):  # what one agent's client writes into the person's messages
     machine: tuple[str, ...] = ()  # a text that begins like this is wholly the client's
     machine_tags: frozenset[str] = frozenset()  # blocks of the client's, wherever they stand on lines of their own
     typed_tags: frozenset[str] = frozenset()  # blocks at the beginning that hold what the person typed
@@ -102,7 +96,7 @@ def _person(text: str, forms: Forms) -> str:
 def _leading(text: str, forms: Forms) -> tuple[list[tuple[str, str]], str]:
     """The typed blocks that a text begins with, by tag, and what stands after all blocks of the client's."""
     typed: list[tuple[str, str]] = []
-    for _ in range(_MOST_BLOCKS):
+    for _ in range(100):
         opening = _OPENING.match(text)
         if opening is None:
             break
@@ -131,7 +125,7 @@ def _command(text: str) -> str:
 
 
 def _is_prose(args: str) -> bool:
-    return len(args.split()) >= _LEAST_PROSE_WORDS
+    return len(args.split()) >= 3
 
 
 def _without_blocks(text: str, tags: frozenset[str]) -> str:
@@ -145,7 +139,7 @@ def _without_blocks(text: str, tags: frozenset[str]) -> str:
         if end < 0:
             unclosed.add(opening[1])
             continue
-        if not _ends_line(text[end + len(closing) : end + len(closing) + _LINE_END_CHARS]):
+        if not _ends_line(text[end + len(closing) : end + len(closing) + 20]):
             continue
         kept.append(text[at : opening.start()])
         at = end + len(closing)

@@ -2,8 +2,7 @@
 
 A last line that is not yet complete waits for the next read; one that is not a JSON object, or too long to be of use,
 is counted and skipped. A file that is no longer the one we read (shorter, or other bytes before our mark) is read from
-its beginning. What a line says is known to each agent's class.
-"""
+its beginning. What a line says is known to each agent's class."""
 
 from __future__ import annotations
 
@@ -25,9 +24,6 @@ from recollect.model.session import ToolCall
 
 # Agents write whole requests into their transcripts; what a person or a tool said is far below this.
 MAX_LINE_BYTES = 4_000_000
-_CHUNK_BYTES = 1 << 16
-_MARK_BYTES = 256
-_HEAD_LINES = 40
 _MAX_DEPTH = 5  # folders below the one that is searched; one more than agents make, in case all of it was copied
 
 Line = Mapping[str, object]
@@ -122,7 +118,7 @@ def _next_line(file: BinaryIO) -> bytes | None:
     line = file.readline(MAX_LINE_BYTES + 1)
     if line.endswith(b"\n") or len(line) <= MAX_LINE_BYTES:
         return line if line.endswith(b"\n") else b""
-    while (rest := file.readline(_CHUNK_BYTES)) and not rest.endswith(b"\n"):
+    while (rest := file.readline(1 << 16)) and not rest.endswith(b"\n"):
         pass
     return None if rest else b""
 
@@ -130,7 +126,7 @@ def _next_line(file: BinaryIO) -> bytes | None:
 def _mark(file: BinaryIO, offset: int) -> str:
     import hashlib  # a first prompt reads no transcript
 
-    here, before = file.tell(), max(0, offset - _MARK_BYTES)
+    here, before = file.tell(), max(0, offset - 256)
     file.seek(before)
     mark = hashlib.sha256(file.read(offset - before)).hexdigest()[:16]
     file.seek(here)
@@ -145,9 +141,7 @@ def _parsed(line: bytes) -> Line | None:
     return value if isinstance(value, dict) else None
 
 
-class Transcript(NamedTuple):
-    """One file that a session left, as far as its place and its first lines tell."""
-
+class Transcript(NamedTuple):  # one file that a session left, as far as its place and its first lines tell
     path: Path
     session: str = ""
     agent: str = ""  # the subagent whose transcript it is
@@ -192,7 +186,7 @@ def _read_head(path: Path, read_head: ReadHead, open: Open) -> Transcript:
     except OSError as problem:
         return Transcript(path, problem=problem.strerror or "cannot be read")
     cwd, session, began, agent = "", "", "", ""
-    for line in islice(Tail(path, open=open), _HEAD_LINES):
+    for line in islice(Tail(path, open=open), 40):
         known = zip((cwd, session, began, agent), read_head(line), strict=True)
         cwd, session, began, agent = (old or storable(new) for old, new in known)
         if cwd and began and session:

@@ -1,7 +1,6 @@
 """The one tree of errors: each with an exit code, and a `hint` that says what to do next.
 
-What a class says of itself is its line in docs/operations.md. Expected outcomes are values, not errors.
-"""
+What a class says of itself is its line in docs/operations.md. Expected outcomes are values, not errors."""
 
 from __future__ import annotations
 

@@ -4,8 +4,7 @@ over an edit made meanwhile.
 Ours: a write goes into a new file beside the target, reaches the disk, and takes the target's name in one step, all of
 it relative to an opened folder, so a folder swapped for a link meanwhile changes nothing. Others': a person, an agent
 or an editor may write them at any moment, so the new text is written beside the file and the two names are swapped in
-one step; if what then lies under the spare name is not what we had read, it goes back, and the caller begins anew.
-"""
+one step; if what then lies under the spare name is not what we had read, it goes back, and the caller begins anew."""
 
 from __future__ import annotations
 
@@ -187,9 +186,7 @@ def _remove(folder: int | None, path: Path) -> None:
         os.unlink(_relative(folder, path), dir_fd=folder)
 
 
-class FileSnapshot(NamedTuple):
-    """A file of somebody else's as it was read."""
-
+class FileSnapshot(NamedTuple):  # a file of somebody else's as it was read
     path: Path  # as others name it
     target: Path  # where it is, behind any link
     content: bytes | None  # None: there is no file

@@ -1,8 +1,7 @@
 """Ids: `thread_20260201_083000_abc123`. Kind, second in UTC, six hex digits. Made only here.
 
 The digits are the millisecond (ten bits) and random bits (fourteen), and rise within a process, so ids sort by time.
-Two processes may still draw the same one: the store refuses the second (IdTaken) and the operation draws again.
-"""
+Two processes may still draw the same one: the store refuses the second (IdTaken) and the operation draws again."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The log: one line per decision, `2026-11-15T09:00:00Z pin id=thread_… change=… chars=52`.
 
 One private file, rotated when it is full. Nothing is written that the redactor, which is handed in, has not seen. A log
-that cannot be written is no reason to fail. Reading goes across the rotated files, oldest line first.
-"""
+that cannot be written is no reason to fail. Reading goes across the rotated files, oldest line first."""
 
 from __future__ import annotations
 
@@ -21,10 +20,7 @@ from recollect.base.text import one_line, visible
 FILE = "recollect.log"
 _GENERATIONS = 4
 _MAX_VALUE_CHARS = 200
-_POLL_S = 0.25
-_READ_BYTES = 1_000_000
 _PAIR = r'([\w-]+)=("[^"]*"|\S*)'
-_MAX_READ_CHARS = 4_000
 
 
 class Log:
@@ -50,7 +46,7 @@ class Log:
 
     def _format(self, value: object) -> str:
         """Redacted before it is cut: half a secret has no shape that could be known."""
-        text = one_line(str(value)[:_MAX_READ_CHARS])
+        text = one_line(str(value)[:4_000])
         if len(text) > _MAX_VALUE_CHARS:
             text = self._redact(text)[:_MAX_VALUE_CHARS]
         return f'"{text}"' if " " in text or not text else text
@@ -90,7 +86,7 @@ class LogFollower:
             lines = self.read_new()
             yield from lines
             if not lines:
-                time.sleep(_POLL_S)
+                time.sleep(0.25)
 
     def read_new(self) -> list[str]:
         inode, size = self._stat()
@@ -100,7 +96,7 @@ class LogFollower:
             return []
         with self._path.open("rb") as log:
             log.seek(self._offset)
-            *lines, rest = log.read(_READ_BYTES).split(b"\n")
+            *lines, rest = log.read(1_000_000).split(b"\n")
             self._offset = log.tell() - len(rest)  # of a line that is not whole yet
         return [line for line in (one.decode("utf-8", "replace") for one in lines) if self._mark in line]
 

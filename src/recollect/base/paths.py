@@ -1,8 +1,7 @@
 """Where Recollect keeps its things, and whether that place is safely ours.
 
 `RECOLLECT_HOME`, else `.recollect` in the user's home folder. Only `prepare` makes folders: commands that read work
-before there is any home. A home of another user is refused, for reading too.
-"""
+before there is any home. A home of another user is refused, for reading too."""
 
 from __future__ import annotations
 

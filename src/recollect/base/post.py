@@ -1,7 +1,6 @@
 """One JSON request to a server that the settings name, and the key that it wants.
 
-The whole call ends within its time, however slowly the server sends; no redirect is followed, no proxy is used.
-"""
+The whole call ends within its time, however slowly the server sends; no redirect is followed, no proxy is used."""
 
 from __future__ import annotations
 
@@ -19,8 +18,6 @@ from urllib.parse import urlsplit
 
 from recollect.base.errors import BadInput
 from recollect.base.files import read_limited
-
-_MAX_KEY_BYTES = 10_000
 
 
 class BadAddress(ValueError):
@@ -76,7 +73,7 @@ def read_key(file: Path) -> str:
     try:
         if sys.platform != "win32" and stat.S_IMODE(os.lstat(file).st_mode) & 0o077:
             raise BadInput(f"{file} can be read by others.", hint=f"chmod 600 {file}")
-        key = read_limited(file, _MAX_KEY_BYTES).decode("ascii").strip()
+        key = read_limited(file, 10_000).decode("ascii").strip()
     except FileNotFoundError:
         return ""
     except (OSError, ValueError):

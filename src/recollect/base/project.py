@@ -28,12 +28,7 @@ _CARD = "project.json"
 _ID = r"[0-9a-f]{32}"
 _KEY_CHARS_SHOWN = 12
 _FOLDER = r"[A-Za-z0-9._-]{1,60}-[0-9a-fp][0-9a-f]{11}"
-_UNSAFE = r"[^A-Za-z0-9._-]+"
 _WORKTREE_LINE = r'(?i:worktree)\s*=\s*"?([^"\x00]+?)"?'
-_MAX_NAME_CHARS = 40
-_MAX_POINTER_BYTES = 8_192
-_MAX_GIT_CONFIG_BYTES = 262_144
-_MAX_CARD_BYTES = 65_536
 
 # `recall/` is not among them: nothing is ever written there, and some agents refuse to read what is ignored.
 _IGNORED = """\
@@ -57,9 +52,7 @@ class Project(NamedTuple):
         return self.root / ".ai" / "agent.conf"
 
 
-class Known(NamedTuple):
-    """A store folder, for people to look at. `attached` names the one it points to, if any."""
-
+class Known(NamedTuple):  # a store folder, for people to look at. `attached` names the one it points to, if any
     folder: Path
     name: str
     root: str
@@ -156,7 +149,7 @@ def _configured_tree(git_dir: str) -> str | None:
     """`core.worktree`, which git sets for submodules."""
     for name in ("config.worktree", "config"):
         try:
-            content = os.fsdecode(read_limited(Path(git_dir, name), _MAX_GIT_CONFIG_BYTES))
+            content = os.fsdecode(read_limited(Path(git_dir, name), 262_144))
         except (OSError, ValueError):
             continue
         section = ""
@@ -171,7 +164,7 @@ def _configured_tree(git_dir: str) -> str | None:
 def _pointer(path: str, pattern: str = ".+") -> str:
     """The one line of a small file, as a path; empty for anything else."""
     try:
-        content = os.fsdecode(read_limited(Path(path), _MAX_POINTER_BYTES).strip())
+        content = os.fsdecode(read_limited(Path(path), 8_192).strip())
     except (OSError, ValueError):
         return ""
     return content if "\x00" not in content and re.fullmatch(pattern, content) else ""
@@ -209,7 +202,7 @@ def make_store_folder(projects: Path, project: Project) -> Path:
     """The same, made if it is not there."""
     folder = store_folder(projects, project)
     if folder is None:
-        name = re.sub(_UNSAFE, "-", project.name)[:_MAX_NAME_CHARS].strip(".-") or "project"
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", project.name)[:40].strip(".-") or "project"
         folder = projects / f"{name}-{project.key[:_KEY_CHARS_SHOWN]}"
         make_private_folder(folder)
     if not os.path.isdir(_card(folder).get("root", "")):  # new, or the project has moved: note where it is now
@@ -282,7 +275,7 @@ def _card(folder: Path) -> dict[str, str]:
     import json
 
     try:
-        card = json.loads(read_limited(folder / _CARD, _MAX_CARD_BYTES))
+        card = json.loads(read_limited(folder / _CARD, 65_536))
         return {key: value for key, value in card.items() if isinstance(value, str) and "\x00" not in value}
     except (OSError, ValueError, RecursionError, AttributeError):  # the last where it is no object
         return {}

@@ -3,8 +3,7 @@
 Four layers, each over the one before: the default, the user's `agent.conf`, the project's, the environment. A stranger
 may have written what lies in a project's tree and what reaches a hook's environment: these may only narrow (switch off,
 lower a budget). `load` never raises; it reports what it could not use, with file and line, and the layer below stands.
-The only place beside paths.py that sees the environment.
-"""
+The only place beside paths.py that sees the environment."""
 
 from __future__ import annotations
 
@@ -42,15 +41,10 @@ _BY_NAME = {setting.name: setting for setting in SETTINGS}
 PREFIX = "MEMORY_"
 DEFAULT = "default"
 ENVIRONMENT = "environment"
-_MAX_CONF_BYTES = 65_536
 _MAX_VALUE_CHARS = 1_000
-_MAX_PROBLEMS_PER_FILE = 20
-_MAX_SHOWN_CHARS = 80
 
 
-class Value(NamedTuple):
-    """A setting as it stands: `source` is `default`, `environment` or `path:line`."""
-
+class Value(NamedTuple):  # a setting as it stands: `source` is `default`, `environment` or `path:line`
     name: str
     value: str
     source: str
@@ -117,7 +111,7 @@ class _Layers:
             return
         try:
             # The user's own file may be a link into a dotfiles folder; a stranger's link may lead anywhere.
-            text = read_limited(path, _MAX_CONF_BYTES, follow=not narrow_only).decode("utf-8-sig")
+            text = read_limited(path, 65_536, follow=not narrow_only).decode("utf-8-sig")
             if "\x00" in text:
                 raise ValueError("not a text file")
         except (FileNotFoundError, NotADirectoryError):
@@ -137,7 +131,7 @@ class _Layers:
                 self._report(source, f"set again on line {last[key]}", key, value, f"line {last[key]}")
             else:
                 self.set(key, value, source, narrow_only=narrow_only)
-        over = len(self.problems) - before - _MAX_PROBLEMS_PER_FILE
+        over = len(self.problems) - before - 20
         if over > 0:
             del self.problems[-over:]
             self._report(str(path), f"{over} more lines could not be used")
@@ -161,7 +155,7 @@ class _Layers:
             self.current[key] = (value, source)
 
     def _report(self, source: str, wrong: str, key: str = "", value: str = "", used: str = "") -> None:
-        named = "=".join(clip(part, _MAX_SHOWN_CHARS) for part in (key, value) if part)
+        named = "=".join(clip(part, 80) for part in (key, value) if part)
         parts = (f"{source}: ", f"{named}: " if named else "", f"{wrong}.", f" Using {used}." if used else "")
         self.problems.append(storable("".join(parts)))
 

@@ -1,8 +1,7 @@
 """Loads the tables that ship with the program: words of languages, patterns, learned weights.
 
 Read once and never changed, so they are constants to the rooms that decide, which may import this file although
-it opens files. A first prompt waits for some of them: `importlib.resources` would cost it twenty milliseconds.
-"""
+it opens files. A first prompt waits for some of them: `importlib.resources` would cost it twenty milliseconds."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 A first prompt waits for a daemon that defines a hundred of these. `dataclasses` loads `inspect` and compiles six
 methods per class; here the methods are shared, and `__init__` is compiled when a class is first called. To a type
-checker both are the same.
-"""
+checker both are the same."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """What a text is about: the words that name a subject, names and paths, and its sentences. And what kind of sentence
-each is: a cause, an outcome, a choice, a question, or only what one says while working (`CUES`).
-"""
+each is: a cause, an outcome, a choice, a question, or only what one says while working (`CUES`)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """A turn: what a person asked for, and everything that was done and said until they asked for the next thing. Its
-commands that mattered, and what it does with the memories it was shown.
-"""
+commands that mattered, and what it does with the memories it was shown."""
 
 from __future__ import annotations
 

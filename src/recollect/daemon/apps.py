@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from recollect.embed.embedder import Embedder
 
 MAX_APPS = 8  # five to ten descriptors each, and the vectors
-UNUSED_AFTER_S = 900.0
 LOCK_WAIT_S = 1.0  # longer than any hook waits
 # A hook that cannot write says so in time, and its pointer stays; a command can wait for another writer.
 BUSY_TIMEOUT_MS = 60
@@ -209,7 +208,7 @@ class Apps:
             return True
         return False
 
-    def close_unused(self, unused_s: float = UNUSED_AFTER_S) -> None:
+    def close_unused(self, unused_s: float = 900.0) -> None:
         before_s = time.monotonic() - unused_s
         for _, entry in self._entries():
             if entry.used_s <= before_s:

@@ -1,8 +1,7 @@
 """Checks on the daemon and ends it, from another process.
 
 It is asked first. One that holds the lock and does not answer is ended by a signal, and only the process that the
-system itself names as the lock's holder: a pid from a file may belong to another by now.
-"""
+system itself names as the lock's holder: a pid from a file may belong to another by now."""
 
 from __future__ import annotations
 
@@ -21,7 +20,6 @@ from recollect.wire.place import Place
 
 _ANSWER_WITHIN_S = 2.0
 _END_WITHIN_S = 3.0
-_LOOK_S = 0.02
 
 
 class Ended(StrEnum):
@@ -90,5 +88,5 @@ def _signal_holder(path: str, number: signal.Signals) -> bool:
 def _is_free_soon(path: str) -> bool:
     until_s = time.monotonic() + _END_WITHIN_S
     while (is_held := lockfile.is_held(path)) and time.monotonic() < until_s:
-        time.sleep(_LOOK_S)
+        time.sleep(0.02)
     return not is_held

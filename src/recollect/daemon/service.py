@@ -1,8 +1,7 @@
 """The daemon put together: what each request asks for and who answers it, the jobs, and when it ends.
 
 A hook's error is an answer too: `busy` where trying later helps, `error` otherwise (the hook's pointer then stays);
-neither ever stops the agent. The texts of requests are not logged, only that something failed and where.
-"""
+neither ever stops the agent. The texts of requests are not logged, only that something failed and where."""
 
 from __future__ import annotations
 
@@ -41,10 +40,7 @@ if TYPE_CHECKING:
     from recollect.ops.calls import Work
 
 HOOK_NEEDS_S = 0.07  # of its deadline: for its own start, and to print the answer
-_RETRY_S = 0.02
 _ONCE_S = 86_400
-_QUIET_S = 0.25
-_JOBS_STOP_WITHIN_S = 0.4
 # How long a thread with work waits for the one that runs. A prompt is embedded beside the search by words, in many
 # short steps; with the default of 5 ms each would wait for the search.
 _SWITCH_S = 0.0002
@@ -96,7 +92,7 @@ class Service:
         self._slow_jobs.start()
         reason = self._server.serve(self._shutdown_reason, stop_listening)
         self._log.line("daemon-ended", pid=os.getpid(), why=reason)
-        self._jobs.stop(_JOBS_STOP_WITHIN_S)
+        self._jobs.stop(0.4)
         self._slow_jobs.stop(0.0)  # the model it waits for ends with this process
         self._apps.close()
 
@@ -207,7 +203,7 @@ class Service:
                     # a command or an MCP client can wait.
                     if time.monotonic() >= request.until_s or work.is_cancelled:
                         raise
-                    time.sleep(_RETRY_S)
+                    time.sleep(0.02)
         except RecollectError as problem:
             return Answer(frame.ERROR, calls.encode_error(problem))
         finally:
@@ -250,7 +246,7 @@ class Service:
 
     def _is_asked(self) -> bool:
         """Hooks come in bursts: a prompt, then tools."""
-        return self._server.active > 0 or time.monotonic() - self._last_request_s < _QUIET_S
+        return self._server.active > 0 or time.monotonic() - self._last_request_s < 0.25
 
     def _tidy(self) -> None:
         self._apps.close_unused()

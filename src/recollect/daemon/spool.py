@@ -3,8 +3,7 @@
 A pointer is deleted only after its event is committed; receiving one twice does nothing the second time. A file whose
 hook is still running is left alone, one that was cut short is read as far as it goes, one that cannot be read at all is
 set aside in `bad`. An empty one is removed: its hook was killed just before it wrote, which is no more of a loss than
-if it had been killed just before it made the file. The words are in the transcript, to which the next event points.
-"""
+if it had been killed just before it made the file. The words are in the transcript, to which the next event points."""
 
 from __future__ import annotations
 
@@ -25,8 +24,6 @@ from recollect.wire.pointer import Pointer, file_size, parse_beginning
 
 FOLDER = "/new"
 _SET_ASIDE = "/bad"
-_BATCH = 10
-_MAX_POINTER_BYTES = 64 * 1024
 # A hook that waits for a language model takes no longer; a process of that number is then somebody else's.
 MAX_HOOK_S = 180.0
 
@@ -44,7 +41,7 @@ class SpoolDrain:
     def receive_some(self) -> bool:
         """True: there are more."""
         self._left = self._left or drain(self._place)
-        for _ in range(_BATCH):
+        for _ in range(10):
             found = next(self._left, None)
             if found is None or not self._receive(*found):
                 self._left = None
@@ -127,7 +124,7 @@ def _is_in_use(name: str) -> bool:
 
 
 def _read(path: str) -> Pointer:
-    text = read_limited(Path(path), _MAX_POINTER_BYTES).decode("utf-8", "replace")
+    text = read_limited(Path(path), 64 * 1024).decode("utf-8", "replace")
     try:
         pointer = json.loads(text)
     except (ValueError, RecursionError):

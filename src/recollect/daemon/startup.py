@@ -20,8 +20,6 @@ from recollect.base.settings import environment
 from recollect.wire import client, lockfile
 from recollect.wire.place import Place, connect, find_place, listen, remove_socket
 
-_LOCK_WAIT_S = 3.0  # one that is ending holds the lock for two seconds at most
-_RETRY_S = 0.02
 _END_WITHIN_S = 1.9
 
 
@@ -47,9 +45,9 @@ def run_daemon(environ: Mapping[str, str]) -> int:
         user = user_home(environ)
         place = find_place(str(ours.root), environ)
         ours.prepare()
-        until_s = time.monotonic() + _LOCK_WAIT_S
+        until_s = time.monotonic() + 3.0  # one that is ending holds the lock for two seconds at most
         while (lock := lockfile.acquire(place.lock)) is None and time.monotonic() < until_s and not _answers(place):
-            time.sleep(_RETRY_S)
+            time.sleep(0.02)
         if lock is None:  # another one answers, or does not let go
             return _report_failure("Another daemon serves this home already.", 0)
         token = fresh_key() + fresh_key()

@@ -35,8 +35,6 @@ EVENTS = {
 """The operations in `ops` behind events that are not only kept for later, each loaded when first needed: a first prompt
 does not wait for what others need."""
 
-_MAX_SESSIONS = 1_000
-_MAX_EVENTS = 5_000
 _TRANSCRIPT_WITHIN_S = 60.0  # an agent makes a session's transcript when all hooks of its first prompt have ended
 _ROUTE = "RECOLLECT_VIA"  # set by a plugin's calls; those that settings make have none
 
@@ -137,7 +135,7 @@ class Hooks:
         with self._guard:
             known = self._places.pop(event.session_id, "")
             place = self._places[event.session_id] = event.project_folder or known or event.cwd or cwd
-            if len(self._places) > _MAX_SESSIONS:
+            if len(self._places) > 1_000:
                 del self._places[next(iter(self._places))]
             return place
 
@@ -147,7 +145,7 @@ class Hooks:
         each route counts. One that lost a call lags behind and stays silent; the other goes on speaking."""
         with self._guard:
             counts = self._counts[event] = self._counts.pop(event, {})
-            if len(self._counts) > _MAX_EVENTS:
+            if len(self._counts) > 5_000:
                 del self._counts[next(iter(self._counts))]
             counts[route] = counts.get(route, 0) + 1
             return all(count < counts[route] for other, count in counts.items() if other != route)

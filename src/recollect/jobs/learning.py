@@ -35,12 +35,8 @@ from recollect.recall.call_rules import follows_lesson, is_lesson, read_call, ru
 from recollect.render.inject import plain
 from recollect.store import Store
 
-_MAX_REFUSALS = 5_000
-_RECALLS_READ = 10
-_DID_CHARS = 40_000  # of what the agent said and ran in one turn
 # A person who did not allow a call said nothing about what we had shown.
 _WENT_WELL = {Ending.SUCCESS: True, Ending.FAILURE: False, Ending.RE_ASK: False, Ending.AGENT_FAILURE: False}
-MAX_LESSONS = 5  # of one part of a session
 MAX_WAITING = 30  # learnings that wait in the inbox; while so many do, nobody reads them, and no more are added
 _KEPT = (Status.ACTIVE, Status.CANDIDATE)
 _MAX_LOADED = 1_000
@@ -82,7 +78,7 @@ def record_outcomes(app: App, part: SessionPart) -> Callable[[], None] | None:
 
 def _propose(app: App) -> None:
     """Into the inbox; what a person has once put away is not proposed again."""
-    found = app.writer(app.scope).records(Outcome, kind=Ending.REFUSAL, limit=_MAX_REFUSALS)
+    found = app.writer(app.scope).records(Outcome, kind=Ending.REFUSAL, limit=5_000)
     for proposal in call_outcomes.rules_from_refusals(reversed(found)):
 
         def make(store: Store, proposal: call_outcomes.RefusalRule = proposal) -> Plan:
@@ -116,12 +112,12 @@ def _was_used(app: App, memory: Memory, ended: call_outcomes.Ended) -> bool:
         return isinstance(memory, Rule) and (bool(rules_about([memory], call)) or follows_lesson(memory, call))
     files = [file for act in rest if act.use for file in act.use.files]
     did = "\n".join(act.text if act.speaker is Speaker.AGENT else act.use.what if act.use else "" for act in rest)
-    return is_used(passage, first.text, did[:_DID_CHARS], files)
+    return is_used(passage, first.text, did[:40_000], files)
 
 
 def _passage_shown(app: App, memory: Memory, outcome: Outcome) -> str | None:
     """What was shown of it in this session; None where nobody chose it for that moment."""
-    kept = (store.records(RecallRecord, limit=_RECALLS_READ, memory=memory.id) for _, store in app.scopes())
+    kept = (store.records(RecallRecord, limit=10, memory=memory.id) for _, store in app.scopes())
     for recall in (json.loads(one.answer) for found in kept for one in found):
         hit = next((hit for hit in recall["hits"] if hit["id"] == memory.id), None)
         if hit is None or recall.get("session") != outcome.session:
@@ -152,7 +148,7 @@ def learn_lessons(app: App, part: SessionPart) -> Callable[[], None] | None:
         return None
 
     def write() -> None:
-        for fix, confirmed in found[:MAX_LESSONS]:
+        for fix, confirmed in found[:5]:  # of one part of a session
             try:
                 _learn(app, fix, part.session, confirmed)
             except RecollectError as problem:

@@ -19,9 +19,6 @@ from recollect.model.result import Card
 from recollect.model.timeline import Quote
 from recollect.render.inject import without_ours
 
-_CONTEXT_CHARS = 600
-_LOOKED_AT_CHARS = 50_000
-_MAX_BYTES = 60_000_000  # of all transcripts: about a tenth of a second
 _TYPED = frozenset({Voice.PROMPT, Voice.QUEUED, Voice.SENT})
 _SPELT_OTHERWISE = re.compile(r"""["'\\\[\]\x00-\x1f]+|\s{2,}""")  # in JSON, or before it was redacted
 
@@ -32,7 +29,7 @@ def with_contexts(app: App, cards: Sequence[Card]) -> list[Card]:
         if isinstance(card.memory, Rule) and card.memory.said and card.memory.group:
             wanted.setdefault(card.memory.group, []).append(card.memory)
     found: dict[str, Quote] = {}
-    left = _MAX_BYTES
+    left = 60_000_000  # of all transcripts: about a tenth of a second
     read = CURSORS.find_all(app.reader(app.scope)).values() if wanted else ()
     for one in read:
         if one.session in wanted and not one.agent and left > 0:
@@ -49,7 +46,7 @@ def _search(app: App, host: str, tail: Tail, rules: Sequence[Rule]) -> dict[str,
     for line in tail:
         for utterance in served.utterances(line):
             if utterance.voice in _TYPED and not utterance.machine_made:
-                text = storable(utterance.text[:_LOOKED_AT_CHARS])
+                text = storable(utterance.text[:50_000])
                 prompt = without_ours(app.redactor.clean(text).text).replace("\u2019", "'")
                 found |= {id: quote for id, rule in waiting.items() if (quote := quote_in(prompt, rule.said))}
         waiting = {id: rule for id, rule in waiting.items() if id not in found}
@@ -70,7 +67,7 @@ def quote_in(prompt: str, said: str) -> Quote | None:
     match = re.search(r"\s+".join(map(re.escape, said.split())), prompt)
     if match is None:
         return None
-    around = max(0, _CONTEXT_CHARS - len(match.group())) // 2
+    around = max(0, 600 - len(match.group())) // 2
     start, end = max(0, match.start() - around), min(len(prompt), match.end() + around)
     before, after = prompt[start : match.start()], prompt[match.end() : end]
     before = f"\u2026{before.partition(' ')[2]}" if start else before

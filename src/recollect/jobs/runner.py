@@ -21,11 +21,8 @@ if TYPE_CHECKING:
     from recollect.app.core import App
     from recollect.store import Store
 
-FIRST_ANSWER_WITHIN_S = 1.0
 STAND_ASIDE_S = 2.0  # while hooks come without a pause; then one piece is done between them
-LOOK_S = 2.0  # how often a job looks for a project that is due
 MAX_TRIES = 3  # per turn: what always fails does not run for ever
-_POLL_S = 0.005
 
 
 class Job(NamedTuple):
@@ -82,9 +79,7 @@ def job(name: str) -> Job:
 FORGETTING, VALIDATION = job("forgetting"), job("validation")
 
 
-class Projects(Protocol):
-    """Of the daemon. A root is the folder of a project, or `/` for none."""
-
+class Projects(Protocol):  # of the daemon. A root is the folder of a project, or `/` for none
     def open_roots(self) -> Mapping[str, float]: ...  # when each was last used (monotonic)
     def known_roots(self) -> list[str]: ...  # all that have a memory
     def background_app(self, root: str) -> App: ...  # an App of its own, to be closed
@@ -110,7 +105,7 @@ class Runner:
                 task.close()
 
     def _run(self) -> None:
-        self.first_answer_given.wait(FIRST_ANSWER_WITHIN_S)
+        self.first_answer_given.wait(1.0)
         while not self._stopped.is_set():
             now_s = time.monotonic()
             for task in self._tasks:
@@ -122,7 +117,7 @@ class Runner:
     def _step(self, task: Task) -> bool:
         until_s = time.monotonic() + (0.0 if task.job.light else STAND_ASIDE_S)
         while self._is_asked() and time.monotonic() < until_s and not self._stopped.is_set():
-            time.sleep(_POLL_S)
+            time.sleep(0.005)
         try:
             return task.step()
         except Exception as problem:  # noqa: BLE001 a job's edge: the others go on
@@ -137,7 +132,7 @@ class Task:  # a job at work: the project it is in, and when it last ran in each
         self.due_s = 0.0
         self.look_s = job.every_s if job.quiet_s is None else job.quiet_s / 4
         if isinstance(job.target, str):
-            self.look_s = min(self.look_s, LOOK_S)
+            self.look_s = min(self.look_s, 2.0)  # how often a job looks for a project that is due
         self._projects = projects
         self._app: App | None = None
         self._root = ""

@@ -39,8 +39,6 @@ Step = Callable[[int], None]
 Chosen = dict[str, tuple[Project, list[Transcript]]]  # by the project's key
 # Half of what is read live at once: live sessions wait for the lock meanwhile, and a person for the bar.
 PIECE_BYTES = 1_000_000
-_MAX_RULES_SHOWN = 5
-_MAX_NAMED = 5
 _BEFORE_AGENTS = Moment.parse("2020-01-01")  # an earlier time is a mistake of some clock
 
 
@@ -96,7 +94,7 @@ def _find(app: App, within: Path | None, names: Sequence[str]) -> Iterable[Trans
 def _named(one: Transcript, among: Sequence[Transcript]) -> str:
     """Why it is not read; with its name, unless that is so of many."""
     alike = sum(other.problem == one.problem for other in among)
-    return one.problem if alike > _MAX_NAMED else f"{one.problem}: {one.path.name}"
+    return one.problem if alike > 5 else f"{one.problem}: {one.path.name}"
 
 
 class PastApp(App):
@@ -257,5 +255,5 @@ class Importer:
                 verdict = rule_keeping.read_prompt(self._app, act.text).verdict
                 is_dropped = verdict.action is Action.DROPPED
                 self.report.prompts[f"dropped: {verdict.reason}" if is_dropped else str(verdict.action)] += 1
-                if not is_dropped and len(self.report.rules) < _MAX_RULES_SHOWN:
+                if not is_dropped and len(self.report.rules) < 5:
                     self.report.rules.append(verdict.rule)

@@ -26,10 +26,7 @@ MAX_CHARS = 8_000  # kept of one text: its beginning and its end
 # Looked through for secrets and our own blocks: so much more than is kept that none of them is kept in part.
 _LOOKED_AT_CHARS = 32_000
 _BACK_BYTES = 2_000_000  # read again, to know what went before, when nothing is remembered any more
-_ACTS_HELD = 200
-_COMPARED_CHARS = 200
 _CALLS_HELD = 500
-_PRINTS_HELD = 5_000
 _ANSWERS = frozenset({Voice.REPLY, Voice.TOOL_CALL, Voice.TOOL_RESULT, Voice.SUMMARY})
 _SPEAKERS = {Voice.PROMPT: Speaker.PERSON, Voice.TOOL_RESULT: Speaker.TOOL}
 _SPEAKERS |= dict.fromkeys((Voice.PLAN, Voice.REPLY), Speaker.AGENT)
@@ -37,7 +34,7 @@ _SPEAKERS |= dict.fromkeys((Voice.PLAN, Voice.REPLY), Speaker.AGENT)
 
 class Reading(Struct, frozen=False):  # what is remembered of one transcript between two looks at it; in memory alone
     cursor: Cursor = field(default_factory=Cursor)
-    acts: deque[Act] = field(default_factory=lambda: deque(maxlen=_ACTS_HELD))
+    acts: deque[Act] = field(default_factory=lambda: deque(maxlen=200))
     calls: OrderedDict[str, ToolCall] = field(default_factory=OrderedDict)  # those that have no result yet
     printed: OrderedDict[str, None] = field(default_factory=OrderedDict)  # fingerprints of lines that hooks put in
     found: Counter[str] = field(default_factory=Counter)  # secrets that were removed, by kind
@@ -151,7 +148,7 @@ def _act(app: App, host: str, reading: Reading, utterance: Utterance) -> Act | N
     call, use, refused, id = utterance.call, None, False, utterance.id
     if utterance.voice is Voice.INJECTION:
         reading.printed.update(dict.fromkeys(inject.fingerprints(utterance.text)))
-        while len(reading.printed) > _PRINTS_HELD:
+        while len(reading.printed) > 5_000:
             reading.printed.popitem(last=False)
         return None
     if utterance.voice is Voice.TOOL_CALL and call is not None:
@@ -236,7 +233,7 @@ def act_key(act: Act) -> int:
     """The same for a copy in another file."""
     # Without its time, two acts that say the same are told apart by their lines.
     which = act.id if act.use or act.at.micros <= 0 else ""
-    spelt = f"{act.at.micros} {act.speaker} {which} {'' if act.use else act.text[:_COMPARED_CHARS]}"
+    spelt = f"{act.at.micros} {act.speaker} {which} {'' if act.use else act.text[:200]}"
     return int.from_bytes(blake2b(spelt.encode("utf-8", "replace"), digest_size=8).digest(), "little", signed=True)
 
 

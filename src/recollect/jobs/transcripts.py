@@ -31,11 +31,8 @@ SETTLED_S = 1.0  # agents write their transcripts a moment after the hook
 ABANDONED_S = 600.0  # a transcript that has not changed for so long, when another session begins: its agent was killed
 MOST_BYTES = 2_000_000
 COMPARE_S = 60.0  # how often transcripts are compared with their cursors
-_READINGS_HELD = 20
 _POINTERS_AT_ONCE = 100
-_MOST_POINTERS = 10_000
 _NEWS_S = 86_400.0  # older words are no news: a session that is resumed is read from its beginning
-_COMPARED_CHARS = 2_000
 
 
 class ReadingState(Struct, frozen=False):
@@ -51,14 +48,14 @@ class ReadingState(Struct, frozen=False):
         if found is None or found.cursor.offset != one.last.cursor.offset:
             found = transcript_reader.read_back(app, one.host, Path(one.path), one.last.cursor)
         self.readings[one.path] = found
-        while len(self.readings) > _READINGS_HELD:
+        while len(self.readings) > 20:
             self.readings.popitem(last=False)
         return found
 
 
 def count_waiting(app: App) -> int:
     store = app.reader(app.scope)
-    return len(store.events(after=EVENTS_READ.read(store), limit=_MOST_POINTERS))
+    return len(store.events(after=EVENTS_READ.read(store), limit=10_000))
 
 
 def work(app: App, memo: Memo) -> bool:
@@ -208,7 +205,7 @@ def claim_prompt(app: App, session: str, text: str) -> bool:
 
 def prompt_mark(text: str) -> str:
     """A checksum of a prompt, however it is spaced."""
-    return checksum(" ".join(text.split())[:_COMPARED_CHARS])
+    return checksum(" ".join(text.split())[:2_000])
 
 
 def capture_late_prompts(app: App, part: SessionPart) -> Writes | None:

@@ -26,12 +26,9 @@ from recollect.recall import matching
 from recollect.store import Store
 
 _GROUPED = frozenset({ORIGIN, "split"})  # other threads were made by somebody, as they are: nothing is added to them
-BY_WORDS = 10
 _POSTINGS = 500  # where the rarest words stand more often than this, they tell one thread from another no more
 _MOST_TOKENS = 48  # from the prompt's beginning and the conclusion's end. The whole text groups no better.
 _FILLED_AT_ONCE = 32  # passages of the threads before, where no daemon fills them: about a second
-OF_SESSION = 6
-LATEST = 3
 
 
 class PreparedTurn(Struct):  # a turn with its record; what is left is to find its thread
@@ -143,7 +140,7 @@ def _place(app: App, part: SessionPart, prepared: PreparedTurn, left_out: frozen
         count_captured(app, f"threads: {decision.reason}")
         return ""
     id = _write(app, part, entry, decision, candidates)
-    threads = (id, *(other for other in mark.threads if other != id))[:OF_SESSION]
+    threads = (id, *(other for other in mark.threads if other != id))[:6]
     _write_mark(store, part.session, replace(mark, turn=entry.id, threads=threads))
     if session := session_ledger.find_session(store, part.session):  # which has the turn in its context
         own = ShownMemory(turn_mark(id, entry.id), Way.OWN, app.clock.now(), session=session.id, epoch=session.epoch)
@@ -157,10 +154,10 @@ def _candidates(app: App, store: Store, prepared: PreparedTurn, mark: ThreadMark
     owners = store.owners(list(words.passages[0]))
     by_memory = {passage: owner._replace(unit=owner.memory) for passage, owner in owners.items()}
     units = matching.match_units(words, [by_memory])
-    best = sorted(units, key=lambda ref: (-units[ref].whole, ref))[:BY_WORDS]
+    best = sorted(units, key=lambda ref: (-units[ref].whole, ref))[:10]
     read = store.read_units([seq for _, seq in best])
     cover = {memory.id: units[0, seq].cover for seq, memory, _ in read}
-    latest = Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=LATEST)
+    latest = Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=3)
     of_session = list(map(store.get, mark.threads)) if mark.threads else store.find(latest)
     found = [*(memory for _, memory, _ in read), *of_session]
     threads = {one.id: one for one in found if isinstance(one, Thread) and _goes_on(one)}

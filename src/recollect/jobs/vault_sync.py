@@ -26,15 +26,12 @@ from recollect.vault import dialects, note_folder, page
 from recollect.vault.dialects import Form
 from recollect.vault.note_folder import Refusal, Scan
 
-READ_BATCH = 500
 SMALL_READ_BATCH = 50  # where others may want to write: the lock is held for a tenth of a second
 QUICK_LOOK_FILES = 2_000
 QUICK_LOOK_CHANGES = 20  # to read and index them takes some 80 ms
-_FRESH_S = 2.0  # the coarsest clock of a file system
 FEW_FILES = 400  # the watch reads at a time
 _SHARE = 10  # the watch looks one part in ten of the time at most
 _SETTLED_S = 2.5  # a file saved just now is read again after this: two saves at one moment look like one
-_AFTER_FAILURE_S = 30.0
 WRITE_BATCH = 20  # files to write at a time: each is synced to the disk, some 25 ms
 
 
@@ -72,7 +69,7 @@ def refresh(
         new = [path for path in changed if stamps.get(path) != UNTRUSTED]
         report.waiting = len(new[first:])
         changed = [*new[:first], *again[: 10 * first]]
-    size = READ_BATCH if first is None else SMALL_READ_BATCH
+    size = 500 if first is None else SMALL_READ_BATCH
     for start in range(0, len(changed), size):
         files = []
         for path in changed[start : start + size]:
@@ -122,7 +119,7 @@ def update_notes(
         was = at_path or known.files.get(known.lost.get(file.hash) or known.lost.get(file.page.id) or "")
         id = ids.get(file.path) or (was.id if was else new_note_id(app, file, taken))
         taken.add(id)
-        is_fresh = now.micros - file.stamp[0] // 1_000 <= _FRESH_S * 1e6
+        is_fresh = now.micros - file.stamp[0] // 1_000 <= 2_000_000  # the coarsest clock of a file system
         fresh[file.path] = KnownFile(id, UNTRUSTED if is_fresh else file.stamp, file.hash, file.form)
         if thorough or at_path is None or at_path.hash != file.hash or at_path.stamp == NO_FILE:
             differing.append(file)
@@ -267,7 +264,7 @@ def watch(app: App, memo: Memo) -> bool:
         report = refresh(app, app.scope, first=FEW_FILES, seen=scan)
     except RecollectError as problem:
         app.log.line("vault-failed", problem=problem.message)
-        seen.due_s = time.monotonic() + _AFTER_FAILURE_S
+        seen.due_s = time.monotonic() + 30.0
         return False
     if report.waiting:
         seen.due_s = 0.0

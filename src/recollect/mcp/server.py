@@ -38,12 +38,6 @@ if TYPE_CHECKING:
 
 NAME = "recollect"
 SCHEME = "recollect://memory/"
-_WITHIN_S = 30.0
-_LONG_S = 300.0
-_PROGRESS_S = 0.5
-_MAX_LISTED = 50
-_MAX_HITS = 20
-_MAX_AT_ONCE = 16
 _MAX_ERROR_CHARS = 2_000
 _TEXT = "text/plain"
 ALONE = "The daemon could not be started: this was done without it, by words alone."
@@ -78,7 +72,7 @@ def make_call(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, object]:
     if isinstance(query := values.get("query"), str):
         values["query"] = [query]
     if isinstance(limit := values.get("limit"), int):
-        values["limit"] = min(_MAX_HITS, max(1, limit))
+        values["limit"] = min(20, max(1, limit))
     if isinstance(useful := values.get("useful"), bool):
         values["useful"] = "useful" if useful else "not-useful"
     renamed = {tool.renamed.get(name, name): value for name, value in values.items()}
@@ -111,7 +105,7 @@ class Door:
     def __init__(self, link: Link) -> None:
         self._link = link
         # Not the loop's own threads: those it would wait for at the end.
-        self._threads = ThreadPoolExecutor(_MAX_AT_ONCE)
+        self._threads = ThreadPoolExecutor(16)
 
     def server(self) -> Server[Any]:
         return Server(
@@ -137,7 +131,7 @@ class Door:
     async def list_resources(self, _ctx: Context, _params: object) -> types.ListResourcesResult:
         found: list[types.Resource] = []
         for op in ("rules", "notes", "threads"):
-            reply = await self._ask({"op": op, "values": {"limit": _MAX_LISTED}})
+            reply = await self._ask({"op": op, "values": {"limit": 50}})
             for memory in (reply.data or {}).get("memories", []):
                 id, title = memory["id"], memory["title"]
                 found.append(types.Resource(uri=SCHEME + id, name=id, title=title, mime_type=_TEXT))
@@ -165,7 +159,7 @@ class Door:
         name = fresh_key()
         reporting = asyncio.create_task(self._report_progress(ctx, name))
         try:
-            return await self._ask(call, name, _LONG_S)
+            return await self._ask(call, name, 300.0)
         except asyncio.CancelledError:
             # Nothing can be awaited in a request that is cancelled.
             threading.Thread(target=self._link.cancel, args=(name,), daemon=True).start()
@@ -176,13 +170,13 @@ class Door:
     async def _report_progress(self, ctx: Context, name: str) -> None:
         reported, loop = -1, asyncio.get_running_loop()
         while True:
-            await asyncio.sleep(_PROGRESS_S)
+            await asyncio.sleep(0.5)
             done, total = await loop.run_in_executor(self._threads, self._link.progress, name)
             if total and done > reported:
                 reported = done
                 await ctx.session.report_progress(done, total)
 
-    async def _ask(self, call: Mapping[str, object], name: str = "", within_s: float = _WITHIN_S) -> Reply:
+    async def _ask(self, call: Mapping[str, object], name: str = "", within_s: float = 30.0) -> Reply:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self._link.ask, call, name or fresh_key(), within_s)
 

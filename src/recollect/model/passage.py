@@ -34,7 +34,6 @@ _ASKS_OF_SELF = re.compile(
     r"|\bdo i (?:have|own|use|like|prefer|usually|currently|still)\b",
     re.IGNORECASE,
 )
-_MAX_QUESTION_CHARS = 4_000
 
 
 class Role(StrEnum):
@@ -135,4 +134,4 @@ def voice(text: str) -> int:
 
 
 def asks_of_self(question: str) -> bool:
-    return _ASKS_OF_SELF.search(question[:_MAX_QUESTION_CHARS]) is not None
+    return _ASKS_OF_SELF.search(question[:4_000]) is not None

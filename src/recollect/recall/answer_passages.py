@@ -24,8 +24,6 @@ _WORTH = {
     Role.SAID: 1.0,
 }  # fmt: skip
 _NOT_UNASKED = (Role.ASKED, Role.CHANGED, Role.RAN)
-_BEST_PIECES = 6
-_PIECE_CHARS = 125  # most have more
 _SENTENCE = re.compile(r"[^\n]*?(?:(?<!\b\d)[.!?]+[)\"'`*]*(?=\s|$)|[\u3002\uff01\uff1f]+|\n|$)\s*")
 _PUNCTUATION = re.compile(r"\W+")
 _TABLE = load_table("recollect.recall", "search_words.json")
@@ -129,8 +127,8 @@ def _score_sentences(hit: Hit, max_chars: int, unasked: bool) -> Iterator[_Sente
     roles = tuple(parts(text)) if hit.turn is not None else ()
     known = {part.role: _bare(text[part.start : part.end]) for part in roles if part.role in _REPEATED_IN.values()}
     # Of a very long text only the surroundings of its best pieces are looked at.
-    wide = 1 + max_chars // _PIECE_CHARS
-    best = heapq.nlargest(_BEST_PIECES, range(len(hit.pieces)), key=lambda number: hit.pieces[number].score)
+    wide = 1 + max_chars // 125  # most pieces have more
+    best = heapq.nlargest(6, range(len(hit.pieces)), key=lambda number: hit.pieces[number].score)
     near = sorted({at for number in best for at in range(number - wide, number + wide + 1)})
     # Pieces that follow each other within one part of the text; -1 where it has no parts.
     regions: list[tuple[int, list[Piece]]] = []

@@ -1,6 +1,5 @@
 """Which rules are about a tool call that is about to be made: those that name its command, its tool, its file or the
-kind of file. Exact where a name is an English word too, because a reminder that does not fit is worse than none.
-"""
+kind of file. Exact where a name is an English word too, because a reminder that does not fit is worse than none."""
 
 from __future__ import annotations
 

@@ -12,12 +12,10 @@ from typing import NamedTuple
 from recollect.base.text import clip
 from recollect.model.ask import Ask, Use
 
-MAX_OFFERED = 400
 BROAD_CHARS = 60_000  # of all candidates; those that come later are not offered
 CONTENT_CHARS = 6_000  # of one candidate
 STRICT_CHARS = 80_000
 NONE = frozenset({"", "none", "nothing", "no memories", "no relevant memories", "[]", "n/a"})
-MIN_LIKENESS = 0.95
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
 _QUOTES = " \t`'\"*[](){}<>,;"
 _TOKEN = re.compile(r"[^\s,;`'\"()\[\]]+")
@@ -25,7 +23,6 @@ _FULL_NAME = re.compile(r".*\.md|[a-z]+_\d{8}_\d{6}_[0-9a-f]+")
 _WORD = re.compile(r"[\w'’-]+")
 _WORD_IN_NAME = re.compile(r"[^\W_]+")
 _MIN_PART_CHARS = 3  # a shorter keyword stands inside half of all words
-_MAX_KEYWORDS = 200
 
 
 class CandidateLine(NamedTuple):  # a memory as a model reads it before it asks for more, its texts made harmless
@@ -46,7 +43,7 @@ class CandidateLine(NamedTuple):  # a memory as a model reads it before it asks 
 
 def limit_to_room(candidates: Sequence[CandidateLine]) -> tuple[CandidateLine, ...]:
     """The first candidates, as many as fit into the broad question."""
-    used = accumulate(len(candidate.line) + 1 for candidate in candidates[:MAX_OFFERED])
+    used = accumulate(len(candidate.line) + 1 for candidate in candidates[:400])
     return tuple(candidate for candidate, chars in zip(candidates, used, strict=False) if chars <= BROAD_CHARS)
 
 
@@ -92,7 +89,7 @@ def filter_by_keywords(
     """Those that have any keyword of the prompt: as a word, as part of one, or with a letter in twenty that differs.
     Notes that list words to be found by are searched by those and their name, others by name and description."""
     said = (word.strip("'’-_").casefold() for word in _WORD.findall(prompt))
-    keywords = tuple(dict.fromkeys(word for word in said if word and word not in stop_words))[:_MAX_KEYWORDS]
+    keywords = tuple(dict.fromkeys(word for word in said if word and word not in stop_words))[:200]
     # A script without spaces has short words.
     parts = [word for word in keywords if len(word) >= _MIN_PART_CHARS or not word.isascii()]
 
@@ -102,6 +99,6 @@ def filter_by_keywords(
         words = {*_WORD.findall(text), *_WORD_IN_NAME.findall(text)}
         if not words.isdisjoint(keywords) or any(word in text for word in parts):
             return True
-        return any(get_close_matches(word, words, 1, MIN_LIKENESS) for word in keywords)
+        return any(get_close_matches(word, words, 1, 0.95) for word in keywords)
 
     return tuple(filter(has_keyword, candidates))

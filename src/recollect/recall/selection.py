@@ -16,7 +16,6 @@ from recollect.model.memory import Condition, Memory, Rating, Status
 from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.model.session import is_entered
 
-MAX_FOCUS_BOOST = 0.5
 FREE_HALVINGS = 5.0  # half-lives that cost nothing: by default all memories of a fortnight are ranked alike
 AGE_COST = 0.001  # of the match, for each half-life after those; docs/BENCHMARKS.md says how it was chosen
 MAX_AGE_COST = 0.03
@@ -116,7 +115,7 @@ def focus_boost(memory: Memory, focus: Sequence[Focus]) -> float:
     for point in focus:
         topic = point.topic.lower()
         boost += point.weight * (0.3 * (topic in topics) + 0.5 * (point.topic == memory.id) + 0.2 * (topic in title))
-    return min(boost, MAX_FOCUS_BOOST)
+    return min(boost, 0.5)
 
 
 class Selection(Struct):

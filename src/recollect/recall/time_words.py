@@ -18,7 +18,6 @@ _MAX_CHARS = 2_000
 
 _DAY = timedelta(days=1)
 _UNITS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1.0, "night": 1.0, "week": 7.0, "month": 30.4, "year": 365.25}
-_PERIODS = ("week", "month", "year")
 _BOUNDS = ("since", "before", "until", "after")
 _NUMBERS = {
     "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
@@ -108,7 +107,7 @@ def _ago(found: re.Match[str], _today: datetime, now: datetime) -> Span:
 def _last(found: re.Match[str], today: datetime, now: datetime) -> Span:
     if found[1] == "weekend":
         return _days(today - ((today.weekday() - 5) % 7 or 7) * _DAY, 2)
-    if found[1] not in _PERIODS:
+    if found[1] not in ("week", "month", "year"):
         return Span.of(now - 2 * _DAY, now)
     end = _start_of(found[1], today)
     return Span.of(_start_of(found[1], end - _DAY), end)

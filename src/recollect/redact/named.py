@@ -121,7 +121,6 @@ def _value_at(text: bytes, start: int, max_bytes: int) -> _Value:
 # value follows.
 
 _GROUPS = ("value", "word", "key", "rest", "clear")
-_MIN_RANDOM = 15
 _RANDOM = re.compile(rb"[A-Za-z0-9][A-Za-z0-9+/_=.~-]+")
 _CALLS = (b"(", b"[", b"{")
 _NEAR_BYTES, _AFTER_BYTES, _BEFORE_BYTES = 120, 40, 14
@@ -142,7 +141,7 @@ def find_mentioned(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[
         start, end = match.span(value_at)
         value = text[start : min(end, start + LOOK)].rstrip(_LOOSE_END)
         word, key, rest, clear = match.group(*others_at)
-        if len(value) < (table.MIN_TOKEN if word else _MIN_RANDOM):
+        if len(value) < (table.MIN_TOKEN if word else 15):
             continue
         quoted = text[start - 1 : start] in _QUOTES
         case = (row.regex, value, quoted, word is None, key is None, rest, not clear)  # what a verdict depends on
@@ -182,7 +181,6 @@ def _judge_mentioned(
 _CELL = re.compile(rb"[\w \"'`*@.-]{0,40}\r?")
 # What was printed before the head stands in its first cell.
 _FIRST_CELL = re.compile(rb"[^(]{0,80}")
-_MAX_HEAD_BYTES = 1_000
 _BREAK = re.compile(rb"\r?\n|(?:\\{1,4}r)?\\{1,4}n")
 _SEPARATORS = (b",", b";", b"\t", b"|")
 _AROUND = b" \t\r\"'`*\\"
@@ -202,7 +200,7 @@ def find_in_columns(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple
         escaped = text.rfind(b"\\n", start, at)
         start = start if escaped < 0 else escaped + len(b"\\n")
         end, done = _line_end(text, at)
-        head = text[start:end] if end - start <= _MAX_HEAD_BYTES else b""
+        head = text[start:end] if end - start <= 1_000 else b""
         # What divides the head and the line below it alike, or most of the head.
         below = text[done : _line_end(text, done)[0]]
         counts = {one: (0 < head.count(one) == below.count(one), head.count(one)) for one in _SEPARATORS}

@@ -31,7 +31,6 @@ _PLACEHOLDER = r"\[private\]|\[redacted:[a-z][a-z0-9-]{0,30}:[0-9a-f]{4}\]"
 # Taking a secret out may lay bare the start of another, so a text with finds is read again. Once more is enough for all
 # but text made to need more; the bound keeps the work linear for that too.
 _MAX_PASSES = 8
-_MIN_CHARS = 6  # `://:a@`
 # A secret found by its context is also taken out where it stands without: only one long and mixed enough not to be a
 # word, and only so many, for each costs a walk through the text.
 _ECHO_MIN_BYTES, _ECHO_MIN_ENTROPY, _MAX_ECHOES = 12, 3.0, 64
@@ -60,7 +59,7 @@ class Redactor:
         self._hash = blake2b(key=key, digest_size=2)
 
     def clean(self, text: str) -> Cleaned:
-        if len(text) < _MIN_CHARS:
+        if len(text) < 6:  # `://:a@`
             return Cleaned(text, ())
         draft = _Draft(text.encode("utf-8", "surrogatepass"))
         if b"[redacted:" in draft.buffer or _PRIVATE in draft.buffer:

@@ -1,7 +1,6 @@
 """Where memories are kept: one store per project and one for the user. Decides nothing.
 
-`Store` (protocol.py) is the contract; `SqliteStore` is the one engine today, with one database file per store.
-"""
+`Store` (protocol.py) is the contract; `SqliteStore` is the one engine today, with one database file per store."""
 
 from apsw import sqlite_lib_version
 

@@ -4,8 +4,7 @@ mount), brings it to the current version, and reports in our own words what is w
 schema.sql is the first version, every later one a migration that depends on nothing else in the program. A new file is
 made the same way an old one is brought up, so `verify` can compare their schemas to the letter. An older program
 refuses a newer file; a newer one takes a backup first, then migrates in one transaction: killed at any point, the file
-is as it was.
-"""
+is as it was."""
 
 import errno
 import os

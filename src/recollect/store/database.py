@@ -29,8 +29,6 @@ KEPT_DAYS = 30  # of sessions that were not heard of, and their ledgers
 EVENTS_KEPT = 10_000
 OUTCOMES_KEPT = 5_000
 OUTCOMES_KEPT_DAYS = 90
-_RECALLS_KEPT = 1_000
-_PAGE = 500
 # What lifecycle/strength.py makes of age, for many memories at once: how many days a thread has been asleep, and the
 # status that follows.
 _ASLEEP = "max(0, ? - reinforced_at) / 86400e6 - iif(weight >= ?, ? * max(1.0, log2(weight / ?)), 0.0)"
@@ -200,7 +198,7 @@ class Database:
     def _everything(self) -> Iterator[tuple[int, Memory, tuple[Message, ...]]]:
         """Oldest first, a page at a time, so that no read lock is held while the caller works."""
         last = 0
-        sql = f"SELECT seq, {rows.select('memory')} FROM memory WHERE seq > ? ORDER BY seq LIMIT {_PAGE}"  # noqa: S608
+        sql = f"SELECT seq, {rows.select('memory')} FROM memory WHERE seq > ? ORDER BY seq LIMIT 500"  # noqa: S608
         while page := self._every(sql, last):
             for last, *cells in page:
                 yield last, rows.to_value(Memory, cells), self.messages(str(cells[0]))
@@ -259,7 +257,7 @@ class Database:
                 seq = self._insert("recall", rows.cells_of(record))
                 listed = [(id, seq) for id in record.memories]
                 self._db.executemany("INSERT OR IGNORE INTO recall_memory VALUES (?, ?)", listed)
-                self._db.execute("DELETE FROM recall WHERE seq <= ?", (seq - _RECALLS_KEPT,))
+                self._db.execute("DELETE FROM recall WHERE seq <= ?", (seq - 1_000,))
             case StateRecord(name, None):
                 self._db.execute("DELETE FROM state WHERE name = ?", (name,))
             case _:

@@ -2,8 +2,7 @@
 nothing, so a plan can be applied twice; one that was made from another state is refused.
 
 A compaction archives a hundred thousand threads in one change, which is one statement and reads no words. The journal
-keeps a created memory by its id and content hash alone (the store has the rest), a removed one with all it had.
-"""
+keeps a created memory by its id and content hash alone (the store has the rest), a removed one with all it had."""
 
 import json
 from collections.abc import Iterable
@@ -26,7 +25,6 @@ from recollect.store.protocol import ChangeHeader
 from recollect.store.search import TEXTS, Search
 
 _NOTHING = "Nothing was written."
-_PRUNED_AT_ONCE = 20
 _INDEXED = frozenset({"title", "body", "topics"})
 _REPEATED = "SELECT 1 FROM message WHERE thread_id = ?1 AND (instr(?2, content) OR instr(?3, content)) LIMIT 1"
 _PLAIN = frozenset(
@@ -209,7 +207,7 @@ class Journal(Search):
         touched = plan.touched() if plan else ids
         self._every("INSERT INTO journal_memory SELECT value, ? FROM json_each(?)", seq, list(touched))
         before = header.at.plus(days=-self._tuning.journal_days)
-        for old, at in self._every("SELECT seq, at FROM journal ORDER BY seq LIMIT ?", _PRUNED_AT_ONCE):
+        for old, at in self._every("SELECT seq, at FROM journal ORDER BY seq LIMIT 20"):
             if at >= before.micros:
                 break
             self._db.execute("DELETE FROM journal WHERE seq = ?", (old,))

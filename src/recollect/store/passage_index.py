@@ -9,8 +9,7 @@ first passage that has none. It is read instead of the database's own index, and
 
 Like FTS5's bm25, but for rarity, which is weighed later: a term's strength is its frequency against the length of the
 passage. A question's terms are added up in at most MAX_POSTINGS passages, the rarest first; what the others add is
-counted in the best of those. Memory is read as needed: the file of 100,000 memories has 250 MB.
-"""
+counted in the best of those. Memory is read as needed: the file of 100,000 memories has 250 MB."""
 
 from __future__ import annotations
 
@@ -38,7 +37,6 @@ _HEAD = struct.Struct(
     "<8sQQI"
 )  # the format, where the directory begins, the size of the file, the checksum of the rest
 _FORMAT = b"RCLTIX01"
-_CHUNK = 1 << 20
 _PASSAGES_AT_ONCE, _UNITS_AT_ONCE, _TERMS_AT_ONCE = 5_000, 8_192, 2_000  # some 20 ms each
 _K1, _B = 1.2, 0.75  # as in FTS5
 _WEIGHTS = np.array([4, 2, 3], np.uint8)  # of title, body and topics, twice what search.py tells FTS5
@@ -109,9 +107,7 @@ class PassageIndex:
         return dict(zip(self.passages[rows].tolist(), map(Owner, *columns), strict=True))
 
 
-class IndexedWords(WordEvidence):
-    """The rows of its terms are those of passages after the file."""
-
+class IndexedWords(WordEvidence):  # the rows of its terms are those of passages after the file
     file: PassageIndex
     postings: list[tuple[str, Rows, NDArray[np.uint8]]]
     average: float  # length of a passage
@@ -203,7 +199,7 @@ def _check(file: BinaryIO) -> int:
     """The checksum, of the head, too. Read, not mapped: what is only looked through takes up no memory."""
     file.seek(0)
     found = zlib.crc32(file.read(_HEAD.size)[:-4])
-    while part := file.read(_CHUNK):
+    while part := file.read(1 << 20):
         found = zlib.crc32(part, found)
     return found
 

@@ -1,8 +1,7 @@
 """What every engine of the store offers, and all that the rest of the product knows of it.
 
 A memory is named by its id. In evidence it is named by its row number, a passage by its own, and what is ranked is a
-*unit*: a memory's body (the memory's number) or one message (the message's number below zero).
-"""
+*unit*: a memory's body (the memory's number) or one message (the message's number below zero)."""
 
 from __future__ import annotations
 
@@ -28,9 +27,7 @@ Record = TypeVar("Record", Alias, Session, ShownMemory, Outcome, RecallRecord, R
 AnyRecord = Session | ShownMemory | Pointer | Outcome | RecallRecord | ReadAct | StateRecord
 
 
-class ChangeHeader(NamedTuple):
-    """What the journal says about a plan, beside the plan."""
-
+class ChangeHeader(NamedTuple):  # what the journal says about a plan, beside the plan
     change: str
     op: str
     actor: str

@@ -3,8 +3,7 @@
 
 A question is asked by its rarest terms, at most MAX_TERMS of them; without the index file (passage_index.py) only by as
 many as keep the postings to read under MAX_POSTINGS, and a single term more common than that is read in the newest
-passages alone. User text never reaches MATCH: only terms that our own tokenizer made, each in quotes.
-"""
+passages alone. User text never reaches MATCH: only terms that our own tokenizer made, each in quotes."""
 
 from __future__ import annotations
 

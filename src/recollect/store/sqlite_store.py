@@ -2,8 +2,7 @@
 file, or another program's.
 
 Damage is what SQLite's own check sees, and the flipped bits that it does not: every row is hashed again, the full-text
-index is compared with its text, and passages, term counts and the journal's index are derived a second time.
-"""
+index is compared with its text, and passages, term counts and the journal's index are derived a second time."""
 
 import json
 from collections import Counter
@@ -29,7 +28,6 @@ from recollect.store.journal import Journal, ids_in
 from recollect.store.protocol import Progress
 
 _MENDS = "(`recollect reindex` repairs it)"
-_MOST = 100  # findings of one kind; a file with more is lost anyway
 _VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, words, row)"
 # What the table of terms should hold.
 _TERMS = "SELECT term, doc FROM temp.vocabulary UNION ALL SELECT '', count(*) FROM passage HAVING count(*) > 0"
@@ -163,7 +161,7 @@ class SqliteStore(Journal):
 def _findings_of(name: str, check: Callable[[], Iterator[Finding]]) -> list[Finding]:
     found: list[Finding] = []
     try:
-        found.extend(islice(check(), _MOST))
+        found.extend(islice(check(), 100))  # findings of one kind; a file with more is lost anyway
     except apsw.BusyError:
         raise  # held by another process, not damaged
     except (apsw.Error, StoreDamaged, ValueError, TypeError, KeyError, OverflowError) as problem:

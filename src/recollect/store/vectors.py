@@ -3,8 +3,7 @@
 A vector is stored as signed bytes with one scale (388 bytes for 384 numbers). A question is compared by one bit per
 number with all, which is cheap, then by bytes with the best of those (up to a few thousand, by bytes with all). A unit
 is as near as its nearest passage; the mean of its passages is measured, too. In a large store most vectors are in the
-index file (passage_index.py); those of later passages are read from the database.
-"""
+index file (passage_index.py); those of later passages are read from the database."""
 
 from __future__ import annotations
 
@@ -17,8 +16,6 @@ from numpy.typing import NDArray
 from recollect.model.query import Background, Nearness
 
 _ALL_EXACT = 4_096  # up to here every vector is compared by bytes: bits would save nothing
-_RESCORED = 2_000
-_SAMPLED = 500
 _COMPARED, _COUNTED = 65_536, 200_000
 # Above so many rows they are compared by half of their bits first, and by all where that is among the nearest so many
 # and a twentieth of all. Of 60,000 real vectors, the nearest tenth by half has 99.7 % of the 20 nearest after rescoring
@@ -27,7 +24,6 @@ _HALVED_FROM, _BY_HALF = 250_000, 20_000
 _PAGE = 50_000
 _BLOCK = 4_096  # memories measured at a time
 SCALE_BYTES = 4
-_LEAST_SCALE = 1e-30  # of a vector of zeros: scale 0 marks a deleted row
 _DELETED = -2.0  # farther than any that is not
 
 Floats = NDArray[np.float32]
@@ -38,7 +34,7 @@ Query = Callable[..., list[Any]]  # SQL and its values: the rows
 def pack(vector: bytes) -> bytes:
     """From 32-bit floats to a scale and signed bytes."""
     values = np.frombuffer(vector, dtype="<f4")
-    scale = max(float(np.abs(values).max()) / 127, _LEAST_SCALE)
+    scale = max(float(np.abs(values).max()) / 127, 1e-30)  # of a vector of zeros: scale 0 marks a deleted row
     return np.float32(scale).tobytes() + np.rint(values / scale).astype(np.int8).tobytes()
 
 
@@ -97,7 +93,7 @@ class Segment(NamedTuple):
         """The nearest rows (all, where there are no more than `count`): how near, and of which units."""
         likely = np.arange(len(self))
         if len(self) > _ALL_EXACT:
-            likely = _fewest_differing(self.bits, bits_of(asked[None, :])[:, 0], max(_RESCORED, 2 * count))
+            likely = _fewest_differing(self.bits, bits_of(asked[None, :])[:, 0], max(2_000, 2 * count))
         close = self.closeness(asked, likely)
         close[self.rows.scales[likely] == 0] = _DELETED
         if len(likely) > count:
@@ -203,7 +199,7 @@ class Vectors:
         asked = np.frombuffer(question, dtype="<f4")
         if not self._segments or len(asked) != self._segments[0].dim:
             return Background()
-        step = -(-sum(map(len, self._segments)) // _SAMPLED)
+        step = -(-sum(map(len, self._segments)) // 500)
         sampled = [(part, np.arange(0, len(part), step)) for part in self._segments]
         close = np.concatenate([part.closeness(asked, rows[part.rows.scales[rows] > 0]) for part, rows in sampled])
         return Background(len(close), float(close.sum()), float(close @ close))

@@ -147,9 +147,7 @@ _OPENING = re.compile(rf"^{BOM}?[ \t]*<({'|'.join(BLOCKS)})>[ \t]*(?:\r?\n|\Z)",
 _BEGINNING = re.compile(rf"{BOM}?(?:[ \t]*\r?\n)*{_OPENING.pattern}", re.MULTILINE)
 
 
-class Form(StrEnum):
-    """What the background may write into a file."""
-
+class Form(StrEnum):  # what the background may write into a file
     OTHER = ""  # nothing
     TAGGED = "tagged"  # how it was used
     LACKING = "lacking"  # the tags that it lacks

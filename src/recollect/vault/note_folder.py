@@ -20,10 +20,7 @@ from recollect.base.structs import Struct, field
 from recollect.base.text import one_line, storable
 
 SUFFIXES = (".md", ".markdown")
-MAX_FILES = 200_000
-MAX_DEPTH = 40
 MAX_BYTES = 5_000_000
-_MAX_NAME_BYTES = 120
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)\Z", re.IGNORECASE)  # no files on Windows
 Stamp = tuple[int, int, int]  # when it was written (ns), its size, its inode: different once it was changed
 
@@ -47,7 +44,7 @@ class Scan(Struct, frozen=False):
     is_whole: bool = True  # False: there are more
 
 
-def scan(vault: Vault, most: int = MAX_FILES) -> Scan:
+def scan(vault: Vault, most: int = 200_000) -> Scan:
     """Every note, or some more than `most` of them. Nothing is opened."""
     found = Scan()
     waiting: list[tuple[str, str, int]] = []
@@ -81,7 +78,7 @@ def scan(vault: Vault, most: int = MAX_FILES) -> Scan:
                 if is_note or one.is_dir():
                     found.refused.append(Refusal(path, "a link: notes are files of their own"))
             elif one.is_dir():
-                if depth < MAX_DEPTH:
+                if depth < 40:
                     waiting.append((one.path, path, depth + 1))
                 else:
                     found.refused.append(Refusal(path, "it lies too deep"))
@@ -177,7 +174,7 @@ def stamp(vault: Vault, path: str) -> Stamp | None:
 def name_for(title: str) -> str:
     """A file name that every system accepts and a person recognizes."""
     words = re.sub(r"[^\w]+", "-", one_line(title).lower()).strip("-_")
-    while len(words.encode()) > _MAX_NAME_BYTES:
+    while len(words.encode()) > 120:
         words = words[: len(words) * 3 // 4].rstrip("-_")
     if not words or _RESERVED.match(words):
         words = f"note-{words}" if words else "note"

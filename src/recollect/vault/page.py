@@ -20,11 +20,6 @@ from recollect.vault import dialects
 ALWAYS, INBOX, ARCHIVE, COLD = "_always-load", "_inbox", "_archive", "memory-cold"
 MEMORY = "memory"  # the folder of a project's notes; the user's vault needs none
 MAX_TITLE_CHARS = 200
-MAX_TAGS = 50
-MAX_TAG_CHARS = 80
-MAX_FIGURE = 1_000
-MAX_COUNT = 1_000_000
-MAX_LINKS = 1_000
 _HEAD_CHARS = 10_000  # where a title is looked for
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 _LINK = re.compile(r"!?\[\[([^\[\]\r\n|#^]+)(?:[#^][^\[\]\r\n|]*)?(?:\|[^\[\]\r\n]*)?\]\]")
@@ -74,7 +69,7 @@ def _read_tags(text: str, path: str, blocks: dict[str, dialects.Block]) -> Page:
     condition = one_line(dialects.inner(text, blocks.get(dialects.CONDITION)))
     title = condition or _first_line(body) or _first_line(text) or stem(path)
     figure = values.get("appreciation")
-    is_figure = isinstance(figure, int | float) and not isinstance(figure, bool) and 0 <= figure <= MAX_FIGURE
+    is_figure = isinstance(figure, int | float) and not isinstance(figure, bool) and 0 <= figure <= 1_000
     return Page(
         clip(title, MAX_TITLE_CHARS), body.strip("\r\n"),
         words=_limited(dialects.inner(text, blocks.get(dialects.FUZZY)).split(",")),
@@ -124,12 +119,12 @@ def new_text(
 
 def links_in(text: str) -> tuple[str, ...]:
     """The names in `[[…]]`, each once."""
-    names = (one_line(found[1]) for found in islice(_LINK.finditer(text), MAX_LINKS))
+    names = (one_line(found[1]) for found in islice(_LINK.finditer(text), 1_000))
     return tuple(dict.fromkeys(filter(None, names)))
 
 
 def _count(value: object) -> int:
-    return min(MAX_COUNT, max(0, value)) if isinstance(value, int) and not isinstance(value, bool) else 0
+    return min(1_000_000, max(0, value)) if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def _names(given: Iterable[str]) -> tuple[str, ...]:
@@ -139,8 +134,8 @@ def _names(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def _limited(given: Iterable[str]) -> tuple[str, ...]:
-    kept = (clip(one_line(part), MAX_TAG_CHARS) for part in given)
-    return tuple(dict.fromkeys(filter(None, kept)))[:MAX_TAGS]
+    kept = (clip(one_line(part), 80) for part in given)
+    return tuple(dict.fromkeys(filter(None, kept)))[:50]
 
 
 def _first_line(text: str) -> str:

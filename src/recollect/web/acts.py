@@ -39,7 +39,6 @@ ACTS = {
 _OTHER_WORDS = {("forget", "delete", "1"): "Deleted: {}", ("rate", "verdict", "never"): "Not shown again: {}"}
 SETTINGS = ("MEMORY_RECALL_FLOOR",)  # that the page may change: some name programs to run
 CONFIRM = "purge"  # what a person types before something is erased for good
-_TITLE_CHARS = 90
 
 
 class Act(NamedTuple):  # what was done, for the bar that offers to take it back
@@ -140,9 +139,7 @@ def describe(page: Page, words: str, done: Any, named: Mapping[str, str] = Mappi
         return Act(getattr(done, "summary", words), notes=getattr(done, "notes", ()))
     touched = done.plan.touched()
     titles = [title for id, title in named.items() if id in touched] or _titles(page, done)
-    subject = (
-        clip(one_line(titles[0]), _TITLE_CHARS) if len(titles) == 1 else counted(len(titles), "memory", "memories")
-    )
+    subject = clip(one_line(titles[0]), 90) if len(titles) == 1 else counted(len(titles), "memory", "memories")
     text = words.format(subject) if done.plan else done.summary
     return Act(text, (done.change,) if done.change else (), notes=done.notes)
 

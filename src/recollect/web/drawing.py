@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 _RINGS = (0.0, 130.0, 210.0)  # how far from the middle, by how many links away
 _MOST_LABELS = 8  # more would lie on each other; the list beside names them all
 _BESIDE, _ABOVE, _BELOW = 65.0, 30.0, 32.0  # what a label needs
-_MIN_WIDTH = 360.0  # a few memories are not drawn larger than many
 
 
 class Placed(NamedTuple):
@@ -50,7 +49,7 @@ def frame(placed: Sequence[Placed]) -> tuple[float, float, float, float]:
     """The part of the plane to show: left, top, width, height."""
     xs, ys = [one.x for one in placed], [one.y for one in placed]
     width, height = max(xs) - min(xs) + 2 * _BESIDE, max(ys) - min(ys) + _ABOVE + _BELOW
-    spare = max(0.0, _MIN_WIDTH - width)
+    spare = max(0.0, 360.0 - width)  # a few memories are not drawn larger than many
     return min(xs) - _BESIDE - spare / 2, min(ys) - _ABOVE, width + spare, height
 
 

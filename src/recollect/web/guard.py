@@ -18,7 +18,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from recollect.base.ids import fresh_key
 
 MAX_BODY_BYTES = 2_000_000
-_MAX_QUERY_BYTES = 30_000  # a long prompt to try, in letters that take nine bytes each
 _READS, _WRITES = ("GET", "HEAD"), ("POST",)
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -72,7 +71,7 @@ class Guard:
             return refuse(403, "Wrong address", "This page answers only at the address that `recollect ui` printed.")
         if scope["method"] not in _READS + _WRITES:
             return refuse(405, "Method not allowed", "This page only accepts GET and POST.")
-        if len(scope["query_string"]) > _MAX_QUERY_BYTES:
+        if len(scope["query_string"]) > 30_000:  # a long prompt to try, in letters that take nine bytes each
             return refuse(414, "Too long", "The address is too long.")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MAX_BODY_BYTES:

@@ -18,7 +18,6 @@ from recollect.web.words import SOURCES, day
 _PAGE = 50
 _MOST_FOUND = 200
 _SNIPPET_CHARS = 220
-_CHANGES = 50
 KINDS = {Kind.THREAD: "threads", Kind.RULE: "rules and lessons", Kind.NOTE: "notes"}
 CONDITIONS = {
     Condition.ACTIVE: "active", Condition.WAITING: "waiting in the inbox", Condition.ASLEEP: "asleep by age",
@@ -70,7 +69,7 @@ def show(page: Page) -> Response:
 @view("/memory/{id}")
 def show_memory(page: Page) -> Response:
     id = page.args["id"]
-    history = page.op("log", id, diff=True, limit=_CHANGES).entries
+    history = page.op("log", id, diff=True, limit=50).entries
     try:
         shown = page.op("show", id)
     except UnknownId:  # its history is all that is left

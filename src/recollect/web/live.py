@@ -26,11 +26,9 @@ from recollect.web.pages import opened
 if TYPE_CHECKING:
     from recollect.web.site import Site
 
-_MAX_STREAMS = 20
 _POLL_S = 0.25
 _SPACING_S = 0.5  # between two questions: work is logged in bursts
 _SETTLE_S = 1.0  # some lines are logged just before what they tell of is written
-_BEAT_S = 15.0  # so that a page that is gone is noticed
 _open: set[object] = set()
 
 Events = AsyncIterator[dict[str, object]]  # an empty one only says that we are here
@@ -42,7 +40,7 @@ def streams(site: Site) -> list[Route]:
 
 
 async def _answer(site: Site, events: Callable[[Site, Request], Events], request: Request) -> Response:
-    if len(_open) >= _MAX_STREAMS or site.find(request.path_params["project"]) is None:
+    if len(_open) >= 20 or site.find(request.path_params["project"]) is None:
         return Response(status_code=204)  # which tells a browser not to try again
     return StreamingResponse(_write(events(site, request)), media_type="text/event-stream")
 
@@ -70,7 +68,7 @@ async def _feed(site: Site, request: Request) -> Events:
             for event in await run_in_threadpool(_new_lines, site, request, since, seen):
                 yield event
         elif now_s >= beat_s:
-            beat_s = now_s + _BEAT_S
+            beat_s = now_s + 15.0  # so that a page that is gone is noticed
             yield {}
         await asyncio.sleep(_POLL_S)
 

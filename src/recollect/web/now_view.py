@@ -16,7 +16,6 @@ from recollect.web.pages import NOWHERE, Page, view
 
 FEED_LINES = 30
 _MAX_RULES = 100
-_COUNTED_FOR_S = 60.0  # counting looks into every transcript there is
 _counted: dict[str, tuple[float, Counts]] = {}  # by project: until when it holds, and what was counted
 
 
@@ -47,7 +46,7 @@ def count_past(page: Page) -> Counts:
         with suppress(RecollectError):  # a folder that cannot be read: the page goes on without
             facts = page.op("import sessions", count=True).facts
             found = Counts() if facts["imported"] else Counts(facts["here"], facts["sessions"])
-        _counted[page.project] = (time.monotonic() + _COUNTED_FOR_S, found)
+        _counted[page.project] = (time.monotonic() + 60.0, found)  # counting looks into every transcript there is
     return found
 
 

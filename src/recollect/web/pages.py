@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 NOWHERE = "-"  # in an address: no project, only what is kept for all of them
 _FOLDER = Path(__file__).parent
-_ASK_S = 8.0
 THEMES = ("auto", "light", "dark")
 
 
@@ -73,7 +72,7 @@ class Page:
     def ask(self, name: str, /, **values: Any) -> Any:
         """A question, through the daemon, which holds the model; without one, by words alone. What `--json` prints.
         Nothing is written: what a person looks for here is no recall."""
-        found = daemon_calls.ask_or_run(self.folder, {"op": name, "values": values, "dry_run": True}, _ASK_S)
+        found = daemon_calls.ask_or_run(self.folder, {"op": name, "values": values, "dry_run": True}, 8.0)
         answer = json.loads(found)
         if isinstance(answer, dict) and (problem := answer.get("error")):
             raise RecollectError(problem["message"], hint=problem["hint"])

@@ -28,11 +28,8 @@ from recollect.web.acts import Act
 from recollect.web.guard import Guard, TooLarge, refuse
 from recollect.web.pages import NOWHERE, THEMES, VIEWS, Page, opened, static_files
 
-_ACTS_KEPT = 200
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-_MAX_AT_ONCE = 200
 _YEAR_S = 31_536_000
-_MAX_FIELDS = 5_000
 _HOME = '<a href="/">Back to Now</a>'
 
 
@@ -63,7 +60,7 @@ class Site:
     def keep_act(self, project: str, act: Act) -> str:
         id = fresh_key()[:16]
         self._acts[id] = project, act
-        for old in list(self._acts)[:-_ACTS_KEPT]:
+        for old in list(self._acts)[:-200]:
             self._acts.pop(old, None)
         return id
 
@@ -81,7 +78,7 @@ def serve(start: Path, *, port: int, announce: Callable[[str], None]) -> None:
         guard = Guard(make(site), port)
         config = uvicorn.Config(
             guard, log_level="critical", access_log=False, server_header=False, lifespan="off", ws="none",
-            limit_concurrency=_MAX_AT_ONCE, timeout_graceful_shutdown=1, timeout_keep_alive=30,
+            limit_concurrency=200, timeout_graceful_shutdown=1, timeout_keep_alive=30,
         )  # fmt: skip
         server = uvicorn.Server(config)
         site.is_ending = lambda: server.should_exit
@@ -174,6 +171,6 @@ def _answer(
 async def _read_form(request: Request) -> dict[str, list[str]]:
     body = (await request.body()).decode("utf-8", "replace")
     try:
-        return parse_qs(body, keep_blank_values=True, max_num_fields=_MAX_FIELDS)
+        return parse_qs(body, keep_blank_values=True, max_num_fields=5_000)
     except ValueError:
         raise TooLarge from None

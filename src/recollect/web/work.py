@@ -24,7 +24,6 @@ WORKS = {  # what the page may run so: its title meanwhile, and afterwards
     "backup": ("Backing up", "Backed up"),
     "export": ("Exporting", "The export is ready"),
 }
-_MAX_KEPT = 30
 _lock = threading.Lock()  # of what is kept: a double click starts one piece of work
 _kept: dict[str, Work] = {}
 
@@ -105,7 +104,7 @@ def start(page: Page) -> Response:
         if (running := next(same, None)) is not None:
             return RedirectResponse(page.url(f"work/{running.id}"), 303)
         _kept[work.id] = work
-        for old in [id for id, one in _kept.items() if one.is_over][:-_MAX_KEPT]:
+        for old in [id for id, one in _kept.items() if one.is_over][:-30]:
             del _kept[old]
     threading.Thread(target=work.run, args=(page.folder, values), name="work", daemon=True).start()
     return RedirectResponse(page.url(f"work/{work.id}"), 303)

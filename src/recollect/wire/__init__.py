@@ -2,5 +2,4 @@
 
 `hook.py` runs once for every event of every agent, so it usually imports only what is built into the interpreter
 (`posix`, `time`, `marshal`) or a small extension (`_socket`, `_json`): no `os`, `json`, `re`, `typing`, no dataclass.
-`client.py` is loaded only where no daemon answers.
-"""
+`client.py` is loaded only where no daemon answers."""

@@ -4,8 +4,7 @@ Whoever gets the spawn lock starts it; nobody waits for a lock. The daemon inher
 until it ends: from the first instant of its start no second one is begun, and one that dies frees the way. (On Windows
 it cannot inherit a lock; there a start counts as under way for STARTING_S.) The lifetime lock, which a daemon takes
 itself, decides in the end. The daemon is nobody's child (reparented, so no zombie), in a session of its own, with only
-the environment variables listed here: none of the agent's keys or the first session's settings.
-"""
+the environment variables listed here: none of the agent's keys or the first session's settings."""
 
 import os
 import sys
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     import _socket
     from collections.abc import Mapping
 
-_LOCK_RETRY_S = 0.02
 RETRY_S = 0.004
 # One that dies by accident is replaced at once; one that cannot live must not be started by every hook.
 STARTS_AT_ONCE = 3
@@ -94,7 +92,7 @@ def remove_runtime(place: Place, until: float) -> bool:
                 while (fd := lockfile.acquire(path)) is None:
                     if time.monotonic() >= until:
                         return False
-                    time.sleep(_LOCK_RETRY_S)
+                    time.sleep(0.02)
                 held.append(fd)
         with suppress(OSError):
             if is_private(place.runtime):

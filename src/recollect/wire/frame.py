@@ -10,8 +10,7 @@ A request says protocol, version, home, host, event, deadline_ms, cwd, op (`hook
 each variable that is passed on. A reply says `kind`. Text is UTF-8 with surrogateescape, so any file name survives.
 A hook that names the `pointer` it left may be answered before its event is written; the pointer is then removed by the
 daemon. A hook that has printed a reply sends SHOWN; only then does the reply count as shown. A hook that says
-`patience_ms` may be told to WAIT once; then another reply follows.
-"""
+`patience_ms` may be told to WAIT once; then another reply follows."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ Whatever happens, it exits 0, prints a whole reply or nothing, writes nothing to
 memory that fails must not cost the user a prompt. Its first act is to leave a pointer to the event (pointer.py), which
 the daemon removes once it has written the event: nothing is lost where none answers, or either of them is killed.
 The soft deadline ends the waiting and leaves PRINT_S to print and to end; the hard one is an alarm that ends the
-process in the middle of anything. `--patience-ms` extends both when the daemon says that waiting is worth it.
-"""
+process in the middle of anything. `--patience-ms` extends both when the daemon says that waiting is worth it."""
 
 import sys
 import time
@@ -28,7 +27,6 @@ MARGIN_S = 0.01  # for the alarm to be delivered and the process to end
 LEAST_S = 0.12  # to pass the event on where starting took the whole deadline: better late than lost
 # A pipe that nobody has read from yet takes this much at once, so a reply is never cut in two by the alarm.
 MAX_REPLY_BYTES = 65_536
-MAX_VALUE_CHARS = 4096
 RETRY_S = 0.004
 # The alarm repeats; after MAX_RINGS it ends the process even while the pointer is being written.
 RING_S = 0.005
@@ -66,7 +64,7 @@ def _run(argv: list[str], home: str, package: str, version: str) -> None:
     if patience_ms:
         header["patience_ms"] = str(patience_ms)
     for name, value in environ.items():
-        if (name.startswith(_PASSED_PREFIXES) or name in _PASSED) and len(value) <= MAX_VALUE_CHARS:
+        if (name.startswith(_PASSED_PREFIXES) or name in _PASSED) and len(value) <= 4096:
             header["env-" + name] = value
             if len(header) == frame.MAX_HEADERS - 2:
                 break

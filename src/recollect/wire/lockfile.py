@@ -2,8 +2,7 @@
 
 POSIX: flock, which a child holds too once it has inherited the descriptor. Windows: one byte far behind the end of the
 file, because nobody else can read a locked byte there. The system releases a lock when its process ends, however it
-ends: so whoever holds a lock is alive, which neither a pid nor a socket file proves.
-"""
+ends: so whoever holds a lock is alive, which neither a pid nor a socket file proves."""
 
 import errno
 import os

@@ -2,8 +2,7 @@
 
 A hook leaves one first of all and names it to the daemon, which removes it once the event is written; else it finds it
 later (spool.py). Not synced: what it points to outlives it, and a lost pointer costs only time. Every hook runs this;
-only built-in modules are used: `json` alone would cost as much as all the rest.
-"""
+only built-in modules are used: `json` alone would cost as much as all the rest."""
 
 import time
 
@@ -22,7 +21,6 @@ MAX_PARSED_BYTES = 1024 * 1024  # some 10 ms; of a longer body only the beginnin
 _HEAD_CHARS = 16 * 1024
 _MAX_ID_CHARS = 200
 _MAX_PATH_CHARS = 4096  # of a transcript and a folder
-_MAX_CALLS = 200
 # What payloads call it; of several the last counts.
 _FIELDS = {
     "session": ("session_id",),
@@ -62,7 +60,7 @@ def make(header: "Mapping[str, str]", body: bytes) -> "Pointer":
     calls = payload.get("tool_calls")
     ids = [call.get("tool_use_id") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
     ids.insert(0, made.pop("tool", None))
-    made["tools"] = [one for one in ids if isinstance(one, str) and len(one) <= _MAX_ID_CHARS][:_MAX_CALLS]
+    made["tools"] = [one for one in ids if isinstance(one, str) and len(one) <= _MAX_ID_CHARS][:200]
     return made
 
 

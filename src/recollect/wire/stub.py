@@ -2,8 +2,7 @@
 
 A copy, because a package that is being upgraded or was removed must not fail a prompt; one file, already compiled,
 because compiling at every start would take as long as all the rest. The daemon rewrites what is not its own
-(`is_current`), so an upgrade needs no second install.
-"""
+(`is_current`), so an upgrade needs no second install."""
 
 import hashlib
 import importlib.util
