@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from recollect.base.moment import DAY_MICROS, Moment
 from recollect.lifecycle.edits import Whole, merge_all
-from recollect.lifecycle.strength import AgeRules, decayed_weight, status_at
+from recollect.lifecycle.strength import AgeRules, decayed_weight, status_at, status_by_age
 from recollect.model.memory import Memory, Sketch, Status
 from recollect.model.plan import Plan, Update, UpdateAll
 
@@ -60,7 +60,7 @@ def assess(sketches: Sequence[Sketch], *, now: Moment, rules: AgeRules) -> list[
         age_days = 0 if one.pinned else max(0, now.micros - one.reinforced_us) / DAY_MICROS
         strength, status = decayed_weight(one.weight, age_days, rules), one.status
         if not one.pinned and strength < rules.suspend_below:
-            status = status_at(one, now=now, rules=rules, known_strength=strength)
+            status = status_by_age(one, age_days, rules)
         found.append(ThreadState(one, strength, status))
     return found
 

@@ -45,15 +45,19 @@ def reinforce(memory: M, *, now: Moment, rules: AgeRules) -> M:
     return replace(memory, weight=raised, reinforced_at=now, last_active_at=now)
 
 
-def status_at(memory: Memory | Sketch, *, now: Moment, rules: AgeRules, known_strength: float | None = None) -> Status:
+def status_at(memory: Memory | Sketch, *, now: Moment, rules: AgeRules) -> Status:
     """The status that age alone would give: active, then suspended, then archived. What a person or a plan decided
     (archived, superseded, candidate) stays."""
     if memory.status not in (Status.ACTIVE, Status.SUSPENDED) or not fades(memory):
         return memory.status
-    left = strength(memory, now=now, rules=rules) if known_strength is None else known_strength
-    if left >= rules.suspend_below:
+    return status_by_age(memory, now.days_since(memory.reinforced_at), rules)
+
+
+def status_by_age(memory: Memory | Sketch, age_days: float, rules: AgeRules) -> Status:
+    """Of an active or suspended thread that fades."""
+    if decayed_weight(memory.weight, age_days, rules) >= rules.suspend_below:
         return memory.status
-    days_asleep = now.days_since(memory.reinforced_at)
+    days_asleep = age_days
     if memory.weight >= rules.suspend_below:
         # At least one half-life after a use that left it awake: what a recall woke from next to nothing stays awake.
         days_asleep -= rules.half_life_days * max(1.0, math.log2(memory.weight / rules.suspend_below))

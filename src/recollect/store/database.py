@@ -204,8 +204,11 @@ class Database:
                 yield last, rows.to_value(Memory, cells), self.messages(str(cells[0]))
 
     def sketches(self) -> list[Sketch]:
-        sql = """SELECT seq, id, status, weight, pinned, reinforced_at, last_active_at, lane FROM memory
-                    WHERE kind = 'thread' AND status IN ('active', 'suspended')"""
+        wanted = "kind = 'thread' AND status IN ('active', 'suspended')"
+        # As in `order`: to look up more than a few rows takes longer than to read the table.
+        is_most = self._value(f"SELECT 4 * count(*) > (SELECT max(seq) FROM memory) FROM memory WHERE {wanted}")  # noqa: S608
+        sql = f"""SELECT seq, id, status, weight, pinned, reinforced_at, last_active_at, lane
+                    FROM memory {"NOT INDEXED" if is_most else ""} WHERE {wanted}"""  # noqa: S608
         statuses, lanes = {str(one): one for one in Status}, {str(one): one for one in Lane}
         return [
             Sketch(seq, id, statuses[status], weight, bool(pinned), reinforced, active, lanes[lane])
