@@ -32,7 +32,7 @@ from recollect.base.files import PRIVATE_FILE
 from recollect.model.query import Owner, TermValues, WordEvidence
 from recollect.store.vectors import SCALE_BYTES, Floats, Grouped, Page, Query, Rows, Segment, bits_of
 
-MAX_POSTINGS = 400_000
+MAX_POSTINGS = 250_000  # more than a question has in 100,000 memories
 _HEAD = struct.Struct(
     "<8sQQI"
 )  # the format, where the directory begins, the size of the file, the checksum of the rest

@@ -18,9 +18,9 @@ from recollect.model.query import Background, Nearness
 _ALL_EXACT = 4_096  # up to here every vector is compared by bytes: bits would save nothing
 _COMPARED, _COUNTED = 65_536, 200_000
 # Above so many rows they are compared by half of their bits first, and by all where that is among the nearest so many
-# and a twentieth of all. Of 60,000 real vectors, the nearest tenth by half has 99.7 % of the 20 nearest after rescoring
-# (all bits: 99.9), which are as rare as 135 of 411,000; of the 150 nearest it has 97.0 (98.8).
-_HALVED_FROM, _BY_HALF = 250_000, 20_000
+# and a fiftieth of all. On real vectors, of what is as rare as the nearest 150 of 411,000 (of 4,100,000), the nearest
+# tenth (3 %) by half holds 99.7 % (99.7); after rescoring, half and all bits leave 99.7 and 99.9 % of the former.
+_HALVED_FROM, _BY_HALF = 250_000, 30_000
 _PAGE = 50_000
 _BLOCK = 4_096  # memories measured at a time
 SCALE_BYTES = 4
@@ -323,7 +323,7 @@ def _fewest_differing(bits: NDArray[np.uint64], asked: NDArray[np.uint64], count
     differing = _differing(bits[:words], asked[:words])
     if words == len(bits):
         return np.flatnonzero(differing <= _limit(differing, count))
-    rows = np.flatnonzero(differing <= _limit(differing, _BY_HALF + bits.shape[1] // 20))
+    rows = np.flatnonzero(differing <= _limit(differing, _BY_HALF + bits.shape[1] // 50))
     whole = differing[rows] + _differing(np.take(bits[words:], rows, axis=1), asked[words:])
     return rows[whole <= _limit(whole, count)]
 
