@@ -64,9 +64,8 @@ class Codex(Agent, host="codex"):
             case "response_item", "message", "user" if "user.text" in kinds:
                 yield from self.prompt_utterances(line, said)
             case "response_item", "function_call" | "custom_tool_call" | "local_shell_call", _:
-                call = ToolCall(
-                    id=first(payload, "call_id", "id"), name=text(payload, "name"), input=_codex_input(payload)
-                )
+                id, name = first(payload, "call_id", "id"), text(payload, "name")
+                call = ToolCall(id=id, name=name, input=_codex_input(payload))
                 yield self.utterance(line, Voice.TOOL_CALL, call=call)
             case "response_item", "function_call_output" | "custom_tool_call_output", _:
                 yield self.result_utterance(line, text(payload, "call_id"), *_codex_result(payload.get("output")))
@@ -199,9 +198,8 @@ class Gemini(Agent, host="gemini"):
             return
         response = inner(answered, "response")
         output = _ADDED.sub("", first(response, "error", "output")) or as_text(response or None)
-        failed = "error" in response or (
-            text(answered, "name") == "run_shell_command" and bool(_GEMINI_FAILED.search(output))
-        )
+        is_command = text(answered, "name") == "run_shell_command"
+        failed = "error" in response or (is_command and bool(_GEMINI_FAILED.search(output)))
         yield self.result_utterance(line, text(answered, "id"), _FRAME.sub("", output), failed)
 
     def folder(self, places: Places) -> Path:

@@ -22,7 +22,7 @@ from recollect.base.text import clip
 from recollect.lifecycle.strength import AgeRules, status_at, strength
 from recollect.model.memory import Kind, Rule, Status
 from recollect.model.passage import asks_of_self
-from recollect.model.query import NO_BACKGROUND, Hit, Nearness, Piece, Place, Query, WordEvidence
+from recollect.model.query import Background, Hit, Nearness, Piece, Place, Query, WordEvidence
 from recollect.model.result import Found, Recollection, Scope
 from recollect.recall import matching, selection
 from recollect.recall.answer_passages import chars_each, unasked_passages, with_passages
@@ -170,7 +170,7 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
         self.in_focus = list(in_focus)[: 2 * FOCUSED]
         self.vector = vector() if callable(vector) else vector
         near: dict[Ref, Nearness] = {}
-        self.without_vectors, self.background = 0, NO_BACKGROUND
+        self.without_vectors, self.background = 0, Background()
         for number, store in enumerate(stores):
             if self.vector is None:
                 break

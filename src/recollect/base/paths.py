@@ -92,10 +92,8 @@ def _check_ours(folder: Path, found: os.stat_result) -> None:
     if not stat.S_ISDIR(found.st_mode):
         raise HomeRefused(f"{folder} is not a folder.", hint=f"Move it away. Or: {_NAME_ANOTHER}")
     if sys.platform != "win32" and found.st_uid != os.geteuid():
-        raise HomeRefused(
-            f"{folder} belongs to user {found.st_uid}, and this is user {os.geteuid()}.",
-            hint=f"Run as its owner (not through sudo). Or: {_NAME_ANOTHER}",
-        )
+        message = f"{folder} belongs to user {found.st_uid}, and this is user {os.geteuid()}."
+        raise HomeRefused(message, hint=f"Run as its owner (not through sudo). Or: {_NAME_ANOTHER}")
 
 
 def _refused(folder: Path, error: OSError) -> HomeRefused:

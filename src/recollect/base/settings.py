@@ -252,9 +252,8 @@ def change_text(text: str, name: str, value: str | None) -> str:
     if not lines:
         end = parts[1] if len(parts) > 1 else "\n"
         return f"{text}{end if parts[-1] else ''}{name}={quote}{value}{quote}{end}"
-    before, after = (
-        (found[1], found[3]) if (found := re.fullmatch(_SET_LINE, parts[2 * lines[-1]])) else (f"{name}=", "")
-    )
+    found = re.fullmatch(_SET_LINE, parts[2 * lines[-1]])
+    before, after = (found[1], found[3]) if found else (f"{name}=", "")
     parts[2 * lines[-1]] = f"{before}{quote}{value}{quote}{after}"  # the last one is in force; its comment stays
     return "".join(parts)
 

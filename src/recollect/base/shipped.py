@@ -10,13 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_ROOT = Path(__file__).parent.parent
-
 
 @cache
 def load_table(package: str, name: str) -> Any:
     """The content of a `.json` or `.toml` file in `package`. Shared by all callers: do not change it."""
-    text = _ROOT.joinpath(*package.split(".")[1:], name).read_text(encoding="utf-8")
+    root = Path(__file__).parent.parent
+    text = root.joinpath(*package.split(".")[1:], name).read_text(encoding="utf-8")
     if name.endswith(".json"):
         return json.loads(text)
     import tomllib

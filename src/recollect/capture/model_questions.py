@@ -22,7 +22,6 @@ from recollect.model.session import Act, Speaker, ToolAction
 NEARLY = 2.0
 _MAX_CHARS, _MIN_QUOTE_WORDS, _MAX_QUOTE_CHARS = 2_000, 2, 400
 _RULE_TYPES = (RuleType.PREFERENCE, RuleType.CORRECTION, RuleType.DEVOPS)
-MAX_MESSAGES = 50
 MAX_PROPOSALS = 5  # per answer; a model that proposes more has misread the question
 _REWRITE_CHARS, _NEW_CHARS, _MESSAGE_CHARS, _MEMORY_CHARS = 4_000, 500, 1_500, 2_000
 WRITES = frozenset({"ai_pin", "ai_merge", "ai_split", "ai_compact", "ai_undo"})
@@ -114,7 +113,7 @@ def has_written_memory(acts: Sequence[Act]) -> bool:
 
 
 def last_messages(acts: Sequence[Act]) -> tuple[Act, ...]:
-    return tuple(act for act in acts if act.speaker in _SPEAKERS and act.text and not act.agent)[-MAX_MESSAGES:]
+    return tuple(act for act in acts if act.speaker in _SPEAKERS and act.text and not act.agent)[-50:]
 
 
 def lane_of(acts: Sequence[Act]) -> Lane:

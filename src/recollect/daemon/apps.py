@@ -238,7 +238,7 @@ class Apps:
             return list(self._open.items())
 
     def _entry(self, project: Project | None) -> _OpenApp:
-        key = _key(project)
+        key = (project.key, str(project.root)) if project else ("", NO_PROJECT)
         with self._guard:
             entry = self._open.pop(key, None) or _OpenApp(self._new_app(project, load(None, None, {})))
             entry.used_s = time.monotonic()
@@ -282,10 +282,6 @@ class Apps:
         if not app.warm and is_small and self._model.is_ready(app.settings.text(_MODEL)):
             with suppress(ModelError, BadInput):
                 app.load_vectors()
-
-
-def _key(project: Project | None) -> tuple[str, str]:
-    return (project.key, str(project.root)) if project else ("", NO_PROJECT)
 
 
 def _close_if_dropped(entry: _OpenApp) -> None:

@@ -22,7 +22,7 @@ import recollect
 from recollect import __version__
 from recollect.app.core import App
 from recollect.base.clock import SystemClock
-from recollect.base.errors import BadInput, ModelError, ModelLoading, RecollectError, StoreBusy, StoreFull
+from recollect.base.errors import BadInput, ModelLoading, RecollectError, StoreBusy, StoreFull
 from recollect.base.files import stamp
 from recollect.base.paths import Home
 from recollect.base.settings import load
@@ -147,8 +147,9 @@ class Service:
 
     def _answer_hook(self, request: Request) -> Answer:
         header = request.header
-        event = header.get("event", "")
-        most_s = read_number(header, "patience_ms") / 1_000
+        host, event, cwd = (header.get(name, "") for name in ("host", "event", "cwd"))
+        most_s, size = read_number(header, "patience_ms") / 1_000, read_number(header, "transcript_bytes")
+        by_s = request.until_s - HOOK_NEEDS_S
 
         def wait(wanted_s: float) -> float:
             """For a hook that was installed to wait: when the answer must be ready; 0: no later than usual."""
@@ -160,17 +161,7 @@ class Service:
         pointer = os.path.basename(header.get("pointer", ""))
         reply = partial(request.reply, frame.OK) if pointer else lambda _stdout: None
         try:
-            answer = self._hooks.answer(
-                header.get("host", ""),
-                event,
-                request.body,
-                _environ(header),
-                header.get("cwd", ""),
-                request.until_s - HOOK_NEEDS_S,
-                wait,
-                read_number(header, "transcript_bytes"),
-                reply,
-            )
+            answer = self._hooks.answer(host, event, request.body, _environ(header), cwd, by_s, wait, size, reply)
         except BadInput:
             answer = HookAnswer()  # not an event that we can read: nothing to keep
         except (StoreBusy, StoreFull) as problem:
@@ -184,7 +175,7 @@ class Service:
         return Answer(frame.OK if answer.is_kept else frame.UNKEPT, answer.stdout, answer.after)
 
     def _run_operation(self, request: Request) -> Answer:
-        from recollect.ops import calls  # no hook needs it
+        from recollect.ops import calls, trial  # no hook needs them
 
         header, environ = request.header, _environ(request.header)
         name, work = header.get("name", ""), calls.Work()
@@ -196,7 +187,7 @@ class Service:
                 try:
                     with take_app(environ.get(frame.PROJECT_VARIABLE, ""), header.get("cwd", ""), environ) as app:
                         if call.takes_long:
-                            _check_model(app)
+                            trial.check_model(app)
                         return Answer(frame.OK, calls.run_call(app, call, work))
                 except (StoreBusy, ModelLoading):
                     # Apps of the daemon wait for other writers no longer than a hook can, and for the model not at all;
@@ -269,15 +260,6 @@ def _load_language() -> None:
     from recollect.app import rule_keeping  # no first answer waits for it
 
     rule_keeping.load_english()
-
-
-def _check_model(app: App) -> None:
-    """Raises ModelLoading: a long operation can wait for that. Where there is no model, it says so in its own way."""
-    try:
-        _ = app.embedder
-    except (ModelError, BadInput) as problem:
-        if isinstance(problem, ModelLoading):
-            raise
 
 
 def version_key(version: str) -> tuple[int, ...]:

@@ -199,9 +199,8 @@ def _has_plain_letters(text: str) -> bool:
 class _FloatParts:
     def __init__(self, tensors: Tensors, config: dict[str, Any]) -> None:
         self._tensors, self._config, self._dim = tensors, config, config["hidden_size"]
-        self._prefix = next(
-            (prefix for prefix in ("", "bert.", "model.", "0.auto_model.") if prefix + _WORDS in tensors), ""
-        )
+        usual = ("", "bert.", "model.", "0.auto_model.")
+        self._prefix = next((prefix for prefix in usual if prefix + _WORDS in tensors), "")
 
     def words(self) -> tuple[NDArray[Any], Floats | None]:
         return self._floats(_WORDS, self._config["vocab_size"], self._dim), None

@@ -19,7 +19,6 @@ from recollect.model.result import Card
 from recollect.model.timeline import Quote
 from recollect.render.inject import without_ours
 
-_TYPED = frozenset({Voice.PROMPT, Voice.QUEUED, Voice.SENT})
 _SPELT_OTHERWISE = re.compile(r"""["'\\\[\]\x00-\x1f]+|\s{2,}""")  # in JSON, or before it was redacted
 
 
@@ -45,7 +44,7 @@ def _search(app: App, host: str, tail: Tail, rules: Sequence[Rule]) -> dict[str,
     tail.wanted = lambda line: any(needle in line for needle in needles)
     for line in tail:
         for utterance in served.utterances(line):
-            if utterance.voice in _TYPED and not utterance.machine_made:
+            if utterance.voice in (Voice.PROMPT, Voice.QUEUED, Voice.SENT) and not utterance.machine_made:
                 text = storable(utterance.text[:50_000])
                 prompt = without_ours(app.redactor.clean(text).text).replace("\u2019", "'")
                 found |= {id: quote for id, rule in waiting.items() if (quote := quote_in(prompt, rule.said))}

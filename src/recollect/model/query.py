@@ -185,13 +185,10 @@ class Background(NamedTuple):  # how near the passages of a store are to a quest
         return Background(self.passages + other.passages, self.total + other.total, self.squares + other.squares)
 
 
-NO_BACKGROUND = Background()
-
-
 class VectorEvidence(NamedTuple):
     near: Mapping[int, Nearness]  # by unit
     missing: int  # how many passages have no vector of this model yet
-    background: Background = NO_BACKGROUND
+    background: Background = Background()
 
 
 class PassageEvidence(NamedTuple):  # where a passage is in the text of its unit, and how near it is

@@ -17,7 +17,7 @@ from recollect.base.files import make_private_folder, write_private
 from recollect.base.ids import fresh_key
 from recollect.base.text import storable
 from recollect.model.memory import Rule
-from recollect.model.query import ABOUT_CALL, NO_BACKGROUND, REACHED, Hit, Query
+from recollect.model.query import ABOUT_CALL, REACHED, Background, Hit, Query
 from recollect.model.result import Found, Recalled, Scope
 from recollect.model.session import Reply, ToolCall, Way
 from recollect.ops import hook_reply, recall
@@ -121,7 +121,7 @@ def _near_rules(app: App, text: str, rules: Mapping[str, tuple[Scope, Rule]], un
     if vector is None:
         return {}
     near: dict[str, float] = {}
-    background = NO_BACKGROUND
+    background = Background()
     for scope, store in app.scopes():
         ids = [id for id, (where, rule) in rules.items() if where is scope and not is_lesson(rule)]
         near |= store.similarity(vector.model, vector.vector, ids)

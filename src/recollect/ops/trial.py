@@ -49,7 +49,7 @@ def try_prompt(
         notes += ("Recall is off (MEMORY_RECALL=off): no prompt is told anything.",)
     if language_model.is_on(app, Use.RECALL_BROAD):
         notes += ("A language model would choose among these (MEMORY_RECALL_SCHEME); it was not asked.",)
-    _wait_for_model(app)
+    check_model(app)
     question = TimedQuestion(app, text, time.monotonic() + _WITHIN_S)
     searched = search_unasked(
         app, question, seen=frozenset(), limit=app.settings.count("MEMORY_PROMPT_HITS"), floor=0.0
@@ -76,8 +76,8 @@ def try_prompt(
     )  # fmt: skip
 
 
-def _wait_for_model(app: App) -> None:
-    """The daemon asks again while it is being loaded. Without one, words answer alone, and the trial says so."""
+def check_model(app: App) -> None:
+    """Raises ModelLoading: the daemon then asks again. Where there is no model, words answer alone, which is said."""
     try:
         _ = app.embedder
     except (ModelError, BadInput) as problem:

@@ -120,9 +120,7 @@ def _value_at(text: bytes, start: int, max_bytes: int) -> _Value:
 # of a password, and `key`, if it is a plain word; `rest`, how the name goes on; `clear`, the sign if it says that a
 # value follows.
 
-_GROUPS = ("value", "word", "key", "rest", "clear")
 _RANDOM = re.compile(rb"[A-Za-z0-9][A-Za-z0-9+/_=.~-]+")
-_CALLS = (b"(", b"[", b"{")
 _NEAR_BYTES, _AFTER_BYTES, _BEFORE_BYTES = 120, 40, 14
 # Keys that everyone may know.
 _OPEN_KEY = re.compile(
@@ -136,7 +134,7 @@ _DESCRIBES = re.compile(rb"(?i)fingerprint|sha\d|md5|hash|checksum|digest|public
 def find_mentioned(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[int, int]]:
     """Where the secrets are that this row's words speak of: in order, never overlapping."""
     pattern = compiled(row.regex)
-    value_at, *others_at = (pattern.groupindex[name.encode()] for name in _GROUPS)
+    value_at, *others_at = map(pattern.groupindex.get, (b"value", b"word", b"key", b"rest", b"clear"))
     for match in pattern.finditer(text):
         start, end = match.span(value_at)
         value = text[start : min(end, start + LOOK)].rstrip(_LOOSE_END)
@@ -148,7 +146,7 @@ def find_mentioned(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[
         verdict = verdicts.get(case)
         if verdict is None:
             verdict = verdicts[case] = _judge_mentioned(value, quoted, word, key, rest, clear)
-        if verdict is _Verdict.OTHER or (not quoted and text[end : end + 1] in _CALLS):
+        if verdict is _Verdict.OTHER or (not quoted and text[end : end + 1] in (b"(", b"[", b"{")):
             continue
         name_at = match.start()
         is_open = key is not None and _OPEN_KEY.search(text, max(0, name_at - _BEFORE_BYTES), name_at)
@@ -184,7 +182,6 @@ _FIRST_CELL = re.compile(rb"[^(]{0,80}")
 _BREAK = re.compile(rb"\r?\n|(?:\\{1,4}r)?\\{1,4}n")
 _SEPARATORS = (b",", b";", b"\t", b"|")
 _AROUND = b" \t\r\"'`*\\"
-_RULER = b"-+|:= \t\r"
 _CODE = frozenset(b"(){}[]<>\\\"'`")
 
 
@@ -214,7 +211,7 @@ def find_in_columns(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple
             end, after = _line_end(text, done)
             line = text[done:end].split(separator)
             is_row = len(line) == len(cells)
-            if not is_row and line[0].strip(_RULER):
+            if not is_row and line[0].strip(b"-+|:= \t\r"):
                 break
             for column, word in columns.items() if is_row else ():
                 cell = line[column].strip(_AROUND)

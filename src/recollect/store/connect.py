@@ -187,10 +187,9 @@ def inspect(db: apsw.Connection, path: Path | None) -> int:
         hint = "Move it away, or set RECOLLECT_HOME; it was not touched."
         raise StoreForeign(f"{path} is a database of another program.", hint=hint)
     if version > current_version():
-        raise StoreTooNew(
-            f"{path} has schema version {version}; this Recollect knows no version after {current_version()}.",
-            hint="Upgrade this Recollect; a file from before the first release cannot be used. Nothing was written.",
-        )
+        message = f"{path} has schema version {version}; this Recollect knows no version after {current_version()}."
+        hint = "Upgrade this Recollect; a file from before the first release cannot be used. Nothing was written."
+        raise StoreTooNew(message, hint=hint)
     return version
 
 

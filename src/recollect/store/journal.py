@@ -25,14 +25,12 @@ from recollect.store.protocol import ChangeHeader
 from recollect.store.search import TEXTS, Search
 
 _NOTHING = "Nothing was written."
-_INDEXED = frozenset({"title", "body", "topics"})
 _REPEATED = "SELECT 1 FROM message WHERE thread_id = ?1 AND (instr(?2, content) OR instr(?3, content)) LIMIT 1"
 _PLAIN = frozenset(
     name
     for name, one in FIELDS.items()
     if one.column and get_origin(one.type) is not tuple and name not in ("id", "title", "body")
 )
-_Pair = tuple[Any, Any]  # a value before and after; None where there is none
 # Outcomes of the sessions that these memories came from, whose words they may share, and those that name them. Before
 # the memories themselves go: they say which sessions these were, or, deleted ones, the journal does.
 _FORGET_OUTCOMES = """
@@ -116,8 +114,8 @@ class Journal(Search):
             self._add_passages(change.id, message_spans(thread, change.messages) if thread else ())
         return True
 
-    def _pairs(self, change: Change) -> list[_Pair]:
-        """The rows of a change, before and after."""
+    def _pairs(self, change: Change) -> list[tuple[Any, Any]]:
+        """The rows of a change, before and after; None where there is none."""
         match change:
             case plans.Create(memory, messages):
                 return [(None, one) for one in (memory, *messages)]
@@ -148,7 +146,7 @@ class Journal(Search):
             after = decode_memory(encode(memory) | dict(change.after))
         except ValueError as problem:
             raise StoreDamaged(f"{change.id} would become unreadable: {problem}", hint=_NOTHING) from None
-        told = _INDEXED & change.after.keys()
+        told = {"title", "body", "topics"} & change.after.keys()
         # A message that the body repeats is not found twice.
         is_own = told == {"body"} and not self._first(_REPEATED, change.id, memory.body, after.body)
         with self._reindexed(*((change.id,) if told else ()), own=is_own):

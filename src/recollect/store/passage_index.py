@@ -33,9 +33,7 @@ from recollect.model.query import Owner, TermValues, WordEvidence
 from recollect.store.vectors import SCALE_BYTES, Floats, Grouped, Page, Query, Rows, Segment, bits_of
 
 MAX_POSTINGS = 250_000  # more than a question has in 100,000 memories
-_HEAD = struct.Struct(
-    "<8sQQI"
-)  # the format, where the directory begins, the size of the file, the checksum of the rest
+_HEAD = struct.Struct("<8sQQI")  # the format, where the directory begins, the file's size, the checksum of the rest
 _FORMAT = b"RCLTIX01"
 _PASSAGES_AT_ONCE, _UNITS_AT_ONCE, _TERMS_AT_ONCE = 5_000, 8_192, 2_000  # some 20 ms each
 _K1, _B = 1.2, 0.75  # as in FTS5

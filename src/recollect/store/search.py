@@ -112,11 +112,9 @@ class Search(Database):
         return int(row[0])
 
     def _put_passages(self, seq: int, found: Iterable[Span]) -> None:
-        self._db.executemany(
-            """INSERT INTO passage (memory_seq, message_seq, start, length, voice)
-               VALUES (?, (SELECT seq FROM message WHERE id = ?), ?, ?, ?)""",
-            [(seq, span.message_id, span.start, span.length, span.voice) for span in found],
-        )
+        sql = """INSERT INTO passage (memory_seq, message_seq, start, length, voice)
+                 VALUES (?, (SELECT seq FROM message WHERE id = ?), ?, ?, ?)"""
+        self._db.executemany(sql, [(seq, one.message_id, one.start, one.length, one.voice) for one in found])
 
     def _index(self, gone: Iterable[_Row] = (), new: Iterable[_Row] = ()) -> None:
         """What is gone must be given as it was when it was indexed."""
@@ -321,19 +319,13 @@ class Search(Database):
         from recollect.store.vectors import pack
 
         with self.transaction():
-            self._db.executemany(
-                """INSERT INTO vector SELECT ?1, ?2, ?3, ?4
-                   WHERE EXISTS (SELECT 1 FROM passage WHERE seq = ?1)
-                   ON CONFLICT DO UPDATE SET data = excluded.data, hash = excluded.hash""",
-                [(seq, *rows.sealed((model, pack(vector)))) for seq, vector in vectors],
-            )
+            sql = """INSERT INTO vector SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM passage WHERE seq = ?1)
+                     ON CONFLICT DO UPDATE SET data = excluded.data, hash = excluded.hash"""
+            self._db.executemany(sql, [(seq, *rows.sealed((model, pack(vector)))) for seq, vector in vectors])
             if not drop_others:
                 return 0
-            self._db.execute(
-                """DELETE FROM vector WHERE (passage_seq, model) IN
-                   (SELECT passage_seq, model FROM vector WHERE model <> ? LIMIT ?)""",
-                (model, drop_others),
-            )
+            others = "SELECT passage_seq, model FROM vector WHERE model <> ? LIMIT ?"
+            self._db.execute(f"DELETE FROM vector WHERE (passage_seq, model) IN ({others})", (model, drop_others))  # noqa: S608
             return self._db.changes()
 
     def owners(self, passages: Sequence[int]) -> dict[int, Owner]:

@@ -188,9 +188,8 @@ class Vectors:
             if other is not None:
                 mine, its, whole = self._shared[unit]
                 middle = (other.middle * mine + near.middle * its) / max(whole, 1e-9)
-                near = near._replace(
-                    best=max(near.best, other.best), middle=middle, voiced=max(near.voiced, other.voiced)
-                )
+                best, voiced = max(near.best, other.best), max(near.voiced, other.voiced)
+                near = near._replace(best=best, middle=middle, voiced=voiced)
             found[unit] = near
         return found
 

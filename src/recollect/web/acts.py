@@ -132,9 +132,8 @@ def describe(page: Page, words: str, done: Any, named: Mapping[str, str] = Mappi
     if isinstance(done, Configured):
         name, value = (done.settings[0][part] for part in ("name", "value"))
         before = {"unset": "1"} if done.before is None else {"value": done.before}
-        return Act(
-            words.format(f"{name} is {value}"), notes=done.problems, reverse=("config", {"name": name, **before})
-        )
+        reverse = "config", {"name": name, **before}
+        return Act(words.format(f"{name} is {value}"), notes=done.problems, reverse=reverse)
     if not isinstance(done, Done):
         return Act(getattr(done, "summary", words), notes=getattr(done, "notes", ()))
     touched = done.plan.touched()
@@ -168,10 +167,7 @@ def _read(p: Parameter, given: list[str]) -> Any:
     if p.type is bool:
         return value not in ("", "0", "off", "false")
     try:
-        return (
-            p.type(value)
-            if isinstance(p.type, type) and (p.type in (int, float) or issubclass(p.type, Enum))
-            else value
-        )
+        is_read = isinstance(p.type, type) and (p.type in (int, float) or issubclass(p.type, Enum))
+        return p.type(value) if is_read else value
     except ValueError:
         raise BadInput(f"{p.name} cannot be {clip(value, 80)!r}.", hint="Go back and choose another.") from None

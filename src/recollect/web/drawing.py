@@ -55,7 +55,6 @@ def frame(placed: Sequence[Placed]) -> tuple[float, float, float, float]:
 
 def _inner_angle(id: str, edges: Sequence[Mapping[str, Any]], angles: Mapping[str, float]) -> float:
     """Of the first memory further in that it is linked to."""
-    ends = (
-        one["source"] if one["target"] == id else one["target"] for one in edges if id in (one["source"], one["target"])
-    )
+    own = (one for one in edges if id in (one["source"], one["target"]))
+    ends = (one["source"] if one["target"] == id else one["target"] for one in own)
     return next((angles[end] for end in ends if end in angles), 0.0)

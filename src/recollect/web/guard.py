@@ -58,12 +58,22 @@ class Guard:
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
+        left = MAX_BODY_BYTES
+
+        async def receive_limited() -> Message:
+            nonlocal left
+            message = await receive()
+            left -= len(message.get("body", b""))
+            if left < 0:
+                raise TooLarge
+            return message
+
         headers = Headers(scope=scope)
         answer = self._refusal(scope, headers) or self._exchange(scope, headers)
         if answer is not None:
             await answer(scope, receive, send_guarded)
             return
-        await self._app(scope, _Limited(receive).receive, send_guarded)
+        await self._app(scope, receive_limited, send_guarded)
 
     def _refusal(self, scope: Scope, headers: Headers) -> HTMLResponse | None:
         host = headers.get("host", "")
@@ -77,8 +87,7 @@ class Guard:
         if not length.isdecimal() or int(length) > MAX_BODY_BYTES:
             return refuse(413, "Too large", f"At most {MAX_BODY_BYTES // 1_000_000} MB can be sent at once.")
         if scope["method"] in _WRITES:
-            origin = headers.get("origin")
-            is_ours = origin == f"http://{host}" if origin is not None else False
+            is_ours = headers.get("origin") == f"http://{host}"
             if not is_ours or headers.get("sec-fetch-site", "same-origin") != "same-origin":
                 return refuse(403, "Request refused", "Only this page itself may change anything.")
         return None
@@ -121,15 +130,3 @@ def _is_another_user(client: tuple[str, int] | None) -> bool:
 
 class TooLarge(Exception):
     """A body that did not say how long it is, and is too long."""
-
-
-class _Limited:
-    def __init__(self, receive: Receive) -> None:
-        self._receive, self._left = receive, MAX_BODY_BYTES
-
-    async def receive(self) -> Message:
-        message = await self._receive()
-        self._left -= len(message.get("body", b""))
-        if self._left < 0:
-            raise TooLarge
-        return message

@@ -44,8 +44,8 @@ class Row(NamedTuple):
 @view("/library", nav="Library")
 def show(page: Page) -> Response:
     filters = _read_filters(page)
-    words, shown = page.query.get("q", "").strip(), _number(page, "shown", _PAGE)
-    how, of, offset = "", "", _number(page, "offset", 0)
+    words, shown = page.query.get("q", "").strip(), page.number("shown") or _PAGE
+    how, of, offset = "", "", page.number("offset") or 0
     if words:
         renamed = {("condition" if name == "status" else name): str(value) for name, value in filters.items()}
         limit = min(max(shown, _PAGE), _MOST_FOUND)
@@ -95,11 +95,6 @@ def _days(page: Page) -> dict[str, str]:
     now, given = page.app.clock.now(), page.query.get("since", "").strip()
     named = {day(now.plus(days=-ago)): f"in the last {words}" for words, ago in _AGO.items()}
     return named | ({given: f"since {given}"} if given and given not in named else {})
-
-
-def _number(page: Page, name: str, default: int) -> int:
-    given = page.query.get(name, "")
-    return int(given) if given.isascii() and given.isdigit() and len(given) < 9 else default
 
 
 def _row_of_card(card: Card) -> Row:

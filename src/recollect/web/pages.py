@@ -32,9 +32,12 @@ _FOLDER = Path(__file__).parent
 THEMES = ("auto", "light", "dark")
 
 
+Show = Callable[["Page"], Response]
+
+
 class View(NamedTuple):
     path: str
-    show: Callable[[Page], Response]
+    show: Show
     nav: str = ""  # its name in the bar of views
     method: str = "GET"
 
@@ -42,10 +45,8 @@ class View(NamedTuple):
 VIEWS: list[View] = []
 
 
-def view(
-    path: str, nav: str = "", method: str = "GET"
-) -> Callable[[Callable[[Page], Response]], Callable[[Page], Response]]:
-    def add(show: Callable[[Page], Response]) -> Callable[[Page], Response]:
+def view(path: str, nav: str = "", method: str = "GET") -> Callable[[Show], Show]:
+    def add(show: Show) -> Show:
         VIEWS.append(View(path, show, nav, method))
         return show
 
@@ -77,6 +78,10 @@ class Page:
         if isinstance(answer, dict) and (problem := answer.get("error")):
             raise RecollectError(problem["message"], hint=problem["hint"])
         return answer
+
+    def number(self, name: str) -> int | None:
+        given = self.query.get(name, "")
+        return int(given) if given.isascii() and given.isdigit() and len(given) < 9 else None
 
     @property
     def folder(self) -> Path:

@@ -13,22 +13,16 @@ _SESSIONS, _TURNS = 50, 10
 
 @view("/sessions", nav="Sessions")
 def show(page: Page) -> Response:
-    found: Sessions = page.op("sessions", limit=_SESSIONS, offset=_number(page, "offset") or 0)
+    found: Sessions = page.op("sessions", limit=_SESSIONS, offset=page.number("offset") or 0)
     until = found.offset + len(found.sessions)
     newer = None if found.offset == 0 else max(0, found.offset - _SESSIONS)
-    return page.render(
-        "sessions.html",
-        found=found,
-        newer=newer,
-        older=until if until < found.total else None,
-        until=until,
-        words=session_blocks,
-    )
+    older = until if until < found.total else None
+    return page.render("sessions.html", found=found, newer=newer, older=older, until=until, words=session_blocks)
 
 
 @view("/sessions/{id:path}")
 def show_one(page: Page) -> Response:
-    found: Timeline = page.op("session", page.args["id"], turn=_number(page, "turn"), limit=_TURNS)
+    found: Timeline = page.op("session", page.args["id"], turn=page.number("turn"), limit=_TURNS)
     shown = [turn.number for turn in found.turns if turn.number]
     first, last = (shown[0], shown[-1]) if shown else (0, 0)
     return page.render(
@@ -36,8 +30,3 @@ def show_one(page: Page) -> Response:
         earlier=max(1, first - _TURNS) if first > 1 else None, later=last + 1 if last < found.all_turns else None,
         words=session_blocks,
     )  # fmt: skip
-
-
-def _number(page: Page, name: str) -> int | None:
-    given = page.query.get(name, "")
-    return int(given) if given.isascii() and given.isdigit() and len(given) < 9 else None

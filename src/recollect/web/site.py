@@ -6,6 +6,7 @@ import socket
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -23,13 +24,15 @@ from recollect.base.errors import BadInput, NotFound, RecollectError
 from recollect.base.ids import fresh_key
 from recollect.base.paths import Home, home, user_home
 from recollect.base.settings import environment
-from recollect.web import acts, views
+from recollect.web import acts, live
 from recollect.web.acts import Act
 from recollect.web.guard import Guard, TooLarge, refuse
-from recollect.web.pages import NOWHERE, THEMES, VIEWS, Page, opened, static_files
+from recollect.web.pages import NOWHERE, THEMES, VIEWS, Show, opened, static_files
 
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _YEAR_S = 31_536_000
+# In the order of the bar at the top.
+_VIEWS = ("now_view", "sessions_view", "inbox_view", "library_view", "try_view", "health_view", "work")
 _HOME = '<a href="/">Back to Now</a>'
 
 
@@ -103,9 +106,10 @@ def _listen(port: int) -> socket.socket:
 
 
 def make(site: Site) -> Starlette:
-    views.load()
+    for name in _VIEWS:
+        import_module(f"recollect.web.{name}")
 
-    def route(path: str, handle: Callable[[Page], Response], method: str = "GET") -> Route:
+    def route(path: str, handle: Show, method: str = "GET") -> Route:
         async def answer(request: Request) -> Response:
             form = await _read_form(request) if method == "POST" else None
             return await run_in_threadpool(_answer, site, request, handle, form)
@@ -144,14 +148,12 @@ def make(site: Site) -> Starlette:
         Route("/", enter), Route("/choose", choose), Route("/theme", switch_theme, methods=["POST"]),
         Route("/static/{name}", static), Route("/favicon.ico", static),
         route("/do/{op}", acts.act, "POST"), route("/undo", acts.undo, "POST"),
-        *(route(one.path, one.show, one.method) for one in VIEWS), *views.streams(site),
+        *(route(one.path, one.show, one.method) for one in VIEWS), *live.streams(site),
     ]  # fmt: skip
     return Starlette(routes=routes, exception_handlers={HTTPException: missing, TooLarge: too_large})
 
 
-def _answer(
-    site: Site, request: Request, handle: Callable[[Page], Response], form: dict[str, list[str]] | None
-) -> Response:
+def _answer(site: Site, request: Request, handle: Show, form: dict[str, list[str]] | None) -> Response:
     try:
         with opened(site, request, form) as page:
             try:

@@ -53,9 +53,8 @@ class Work:
 
     def __call__(self, done: float, total: float, what: str = "") -> None:
         self.done, self.total = done, total
-        self.said = (
-            " of ".join(f"{one:,}" if isinstance(one, int) else f"{one:,.1f}" for one in (done, total)) + f" {what}"
-        )
+        counts = (f"{one:,}" if isinstance(one, int) else f"{one:,.1f}" for one in (done, total))
+        self.said = f"{' of '.join(counts)} {what}"
         if self.is_stopped:
             raise Stopped("You stopped it.", hint="What was finished stays. Start it again to go on.")
 

@@ -38,7 +38,6 @@ IN_VAIN = 3  # it cannot be started from here, or not before a pause is over
 _KEPT = frozenset("DBUS_SESSION_BUS_ADDRESS HOME LANG LOGNAME PATH SHELL TMPDIR TZ USER XDG_RUNTIME_DIR".split())
 if sys.platform == "win32":  # what sockets, temporary files and the home folder are found by
     _KEPT |= frozenset("APPDATA LOCALAPPDATA SYSTEMDRIVE SYSTEMROOT TEMP TMP USERNAME USERPROFILE".split())
-_KEPT_PREFIXES = ("LC_", "RECOLLECT_TRANSPORT")
 # Of Windows. CREATE_NO_WINDOW, not DETACHED_PROCESS: a virtual environment's python.exe starts another one, which
 # would open a window if it had no console to inherit. CREATE_NEW_PROCESS_GROUP: Ctrl-C is not meant for it.
 _DETACHED = 0x08000000 | 0x00000200
@@ -160,7 +159,7 @@ def start(place: Place, python: str, package: str) -> int:
         # glibc would keep a pool of memory per thread: 20 to 50 MB more.
         environ = {"RECOLLECT_HOME": place.home, "RECOLLECT_RUNTIME": place.runtime, "MALLOC_ARENA_MAX": "2"}
         for name, value in os.environ.items():  # noqa: TID251 - only to leave most of it behind
-            if name in _KEPT or name.startswith(_KEPT_PREFIXES):
+            if name in _KEPT or name.startswith(("LC_", "RECOLLECT_TRANSPORT")):
                 environ[name] = value
         command = [python, "-I", "-c", _LAUNCH, package]
         if sys.platform == "win32" or not lockfile.INHERITED:

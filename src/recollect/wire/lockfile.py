@@ -16,7 +16,6 @@ else:
 # Whether a process that is given the descriptor holds the lock as well.
 INHERITED = sys.platform != "win32"
 
-_BUSY = frozenset((errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES))
 _LOCKED_BYTE = 1 << 30
 _FLAGS: int = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
@@ -84,7 +83,7 @@ def _try_lock(fd: int, *, shared: bool = False) -> bool:
         else:
             fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except OSError as problem:
-        if problem.errno in _BUSY:
+        if problem.errno in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES):
             return False
         raise
     return True
