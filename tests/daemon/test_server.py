@@ -220,6 +220,7 @@ def test_beyond_the_limit_of_bytes_the_answer_is_busy_and_requests_that_wait_for
             assert frame.read_reply(line.recv) == ("busy", b"")
     assert soon(lambda: running.server.counters["busy"] == 1)
     assert running.ask(b"x") == ("ok", b"x")
+    assert soon(lambda: running.server.active == 0)  # a moment after its answer
 
     with running.line() as line:
         line.sendall(frame.encode_request({"event": "wait"}, bytes(60_000)))
