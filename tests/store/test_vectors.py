@@ -18,7 +18,7 @@ from recollect.model.memory import Message, Status
 from recollect.model.plan import Create, Remove, Say, Update
 from recollect.model.query import Query
 from recollect.store import SqliteStore, Store, Tuning, vectors
-from recollect.store.vectors import Means, pairs
+from recollect.store.similar_pairs import Means, pairs
 from tests.store.helpers import do, search, vector
 from tests.values import MINT, NOW, act, messages, note, renamed, thread
 

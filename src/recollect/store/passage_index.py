@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 
 from recollect.base.files import PRIVATE_FILE
 from recollect.model.query import Owner, TermValues, WordEvidence
-from recollect.store.vectors import SCALE_BYTES, Floats, Grouped, Page, Query, Rows, Segment, bits_of
+from recollect.store.similar_pairs import Floats, Rows
+from recollect.store.vectors import SCALE_BYTES, Grouped, Page, Query, Segment, bits_of
 
 MAX_POSTINGS = 250_000  # more than a question has in 100,000 memories
 _HEAD = struct.Struct("<8sQQI")  # the format, where the directory begins, the file's size, the checksum of the rest
