@@ -337,10 +337,8 @@ def set_aside(app: App, path: Path, problem: RecollectError) -> StoreDamaged:
     except OSError as trouble:
         return StoreDamaged(f"{problem.message} It could not be moved: {trouble.strerror}.", hint=problem.hint)
     app.log.line("set-aside", file=target.name, why=problem.message)
-    return StoreDamaged(
-        f"{problem.message} It was moved to {target}; nothing was deleted.",
-        hint="`recollect recover` brings back what it and the backups still hold; other commands start anew.",
-    )
+    hint = "`recollect recover` brings back what it and the backups still hold; other commands start anew."
+    return StoreDamaged(f"{problem.message} It was moved to {target}; nothing was deleted.", hint=hint)
 
 
 def set_aside_files(app: App) -> list[Path]:

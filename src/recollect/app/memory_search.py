@@ -258,14 +258,11 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
             covers.append(matching.cover(worth, one, own, matching.NEEDED))
         judged: list[Hit] = []
         for hit in hits:
+            text, kept = f"{hit.memory.title}\n{hit.text}", hit.memory.kind is not Kind.THREAD
+            near = max((piece.near for piece in hit.pieces if piece.near), default=None)  # 0: it has no vector
+            cover = max((covers[hit.store][piece.passage] for piece in hit.pieces), default=0.0)
             probability, components = matching.judge_relevance(
-                prompt,
-                f"{hit.memory.title}\n{hit.text}",
-                near=max((piece.near for piece in hit.pieces if piece.near), default=None),  # 0: it has no vector
-                cover=max((covers[hit.store][piece.passage] for piece in hit.pieces), default=0.0),
-                background=self.background,
-                passages=passages,
-                kept=hit.memory.kind is not Kind.THREAD,
+                prompt, text, near=near, cover=cover, background=self.background, passages=passages, kept=kept
             )
             score = probability * hit.part("relevance")
             shown = unasked_passages(hit) if score >= self.query.floor or hit.part("focus") else ()

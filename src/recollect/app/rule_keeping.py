@@ -114,11 +114,9 @@ def new_rule(app: App, words: str, *, at: Moment | None = None, **fields: Any) -
 def supersede(store: Store, new: Rule) -> list[Update]:
     """Put out of force what a rule that comes into force contradicts. The chain is kept: each old one names the new."""
     replaced = set(linked_replaced(store, new))
-    return [
-        Update.between(old, replace(old, status=Status.SUPERSEDED, superseded_by=new.id))
-        for old in load_rules(store, Status.ACTIVE)
-        if old.id != new.id and (old.id in replaced or rule_relations.is_opposed(new.body, old.body))
-    ]
+    others = [old for old in load_rules(store, Status.ACTIVE) if old.id != new.id]
+    gone = [old for old in others if old.id in replaced or rule_relations.is_opposed(new.body, old.body)]
+    return [Update.between(old, replace(old, status=Status.SUPERSEDED, superseded_by=new.id)) for old in gone]
 
 
 def linked_replaced(store: Store, rule: Memory) -> list[str]:

@@ -149,9 +149,7 @@ def main() -> NoReturn:
     out = sys.stdout
     try:
         sys.exit(program.main(prog_name="recollect", standalone_mode=False) or 0)
-    except (
-        SystemExit
-    ) as end:  # click puts other streams there when a pipe was closed: `recollect log | head -1` ends well
+    except SystemExit as end:  # click puts other streams there when a pipe was closed, which is no failure
         sys.exit(end.code if sys.stdout is out else 0)
     except click.exceptions.NoArgsIsHelpError as help_wanted:
         click.echo(help_wanted.format_message())

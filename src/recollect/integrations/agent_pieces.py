@@ -79,10 +79,8 @@ def pieces(app: App, host: str, level: Level) -> Iterator[Piece]:
 
 def check_level(host: str, level: Level) -> None:
     if level not in agent(host).LEVELS:
-        raise BadInput(
-            f"{agent(host).TITLE} has no settings of a project on this machine alone.",
-            hint="Use --user or --project instead.",
-        )
+        message = f"{agent(host).TITLE} has no settings of a project on this machine alone."
+        raise BadInput(message, hint="Use --user or --project instead.")
 
 
 def _wanted_hooks(app: App, host: str, script: str) -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -132,12 +130,8 @@ def short_command_at(path: Path) -> OwnFile:
 def agents_here(app: App) -> tuple[str, ...]:
     """Agents whose program is on the PATH, or which left a folder in the home folder."""
     at = app.places
-    path = at.environ.get("PATH", os.defpath)
-    return tuple(
-        host
-        for host in callers()
-        if shutil.which(agent(host).PROGRAM or host, path=path) or agent(host).folder(at).is_dir()
-    )
+    path, known = at.environ.get("PATH", os.defpath), [(host, agent(host)) for host in callers()]
+    return tuple(host for host, one in known if shutil.which(one.PROGRAM or host, path=path) or one.folder(at).is_dir())
 
 
 def calls_us(app: App, host: str, level: Level, kinds: Collection[str] = CALLING) -> bool:

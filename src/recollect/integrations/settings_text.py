@@ -128,7 +128,6 @@ _DECODER = json.JSONDecoder(parse_int=_int, parse_float=str)
 
 def _parse(text: str, tree: Tree) -> dict[str, Any]:
     """NotPlain also where a key of the tree is written twice in one object."""
-
     names = _names(tree)
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -244,11 +243,10 @@ def _json_cuts(text: str, ways: Collection[KeyPath], keep: Collection[KeyPath]) 
             yield opened + 1, close
             continue
         for index in set(range(len(children))) - set(kept):  # each with one comma
-            is_first = index < kept[0]
-            yield (
-                children[index].start if is_first else children[index - 1].end,
-                children[index + 1].start if is_first else children[index].end,
-            )
+            if index < kept[0]:
+                yield children[index].start, children[index + 1].start
+            else:
+                yield children[index - 1].end, children[index].end
 
 
 # TOML: the tree is one table, which is added at the end. After every change the text is read again, and refused if

@@ -104,14 +104,10 @@ def choose(
     beyond = [id for _, _, id in ranked[: max(0, len(pins) + len(ranked) - figures.most_active)]]
     aside.update(beyond)
     stay = pins + [strength * figures.decay for strength, _, _ in ranked[len(beyond) :]]
-    return Chosen(
-        tuple(merges),
-        (*((id, "age") for id in old), *((id, "capacity") for id in beyond)),
-        tuple(one.sketch.id for one in left if one.sketch.id not in aside),
-        figures.decay,
-        (len(awake), sum(one.strength for one in awake)),
-        (len(stay), sum(stay)),
-    )
+    archives = (*((id, "age") for id in old), *((id, "capacity") for id in beyond))
+    weakened = tuple(one.sketch.id for one in left if one.sketch.id not in aside)
+    before, after = (len(awake), sum(one.strength for one in awake)), (len(stay), sum(stay))
+    return Chosen(tuple(merges), archives, weakened, figures.decay, before, after)
 
 
 def _choose_merges(may_merge: Mapping[str, ThreadState], pairs: Sequence[Pair], above: float) -> list[Pair]:

@@ -47,11 +47,8 @@ def is_eligible(memory: Memory) -> bool:
 
 def candidates(memories: Iterable[Memory], *, session: int, born_before: Moment | None = None) -> tuple[Candidate, ...]:
     """The lowest scores, the oldest of equals first. `born_before`: younger memories had no chance yet."""
-    found = [
-        Candidate.of(memory, session)
-        for memory in memories
-        if is_eligible(memory) and (born_before is None or memory.created_at < born_before)
-    ]
+    old = (one for one in memories if born_before is None or one.created_at < born_before)
+    found = [Candidate.of(one, session) for one in old if is_eligible(one)]
     return tuple(sorted(found, key=lambda one: (one.score, one.memory.created_at, one.memory.id))[:MAX_CANDIDATES])
 
 
@@ -119,10 +116,8 @@ def read_descriptions(text: str, memories: Sequence[Memory]) -> dict[str, str]:
         line, memory = _line(entry, "description"), by_id[id]
         if len(line) > MAX_DESCRIPTION_CHARS or re.search(r"[<>]", line) or line == memory.title:
             continue
-        own, words = (
-            set(_CONTENT_WORD.findall(said.casefold()))
-            for said in (" ".join((memory.title, memory.body, *memory.topics)), line)
-        )
+        said = " ".join((memory.title, memory.body, *memory.topics))
+        own, words = (set(_CONTENT_WORD.findall(text.casefold())) for text in (said, line))
         is_agents = memory.lane is Lane.lowest(memory.lane, Lane.AGENT)
         if words and (is_agents or words <= own):
             found.setdefault(id, line)

@@ -158,10 +158,8 @@ def answer_agent(result: Result, *, now: Moment, nonce: str, offset: int = 0) ->
         case Summary(summary, _, notes):
             return _text(summary, notes)
         case Cards(cards):
-            listed: list[Json] = [
-                {"id": card.memory.id, "title": plain(card.memory.title, _TITLE_CHARS), "kind": str(card.memory.kind)}
-                for card in cards[:50]
-            ]
+            titles = [(one.memory, plain(one.memory.title, _TITLE_CHARS)) for one in cards[:50]]
+            listed: list[Json] = [{"id": one.id, "title": title, "kind": str(one.kind)} for one, title in titles]
             return {"text": "", "data": {"memories": listed}}
         case _:
             return _data({"result": encode(result)})

@@ -256,11 +256,9 @@ def erase(app: App, names: tuple[str, ...] = (), *, group: str | None = None) ->
     left += [f"Not changed, may still contain them: {one}." for one in (*edited, *set_aside_files(app))]
     app.log.line("purge", memories=len(listed), entries=emptied, backups=copies)
     entries = counted(emptied, "journal entry", "journal entries")
-    return Summary(
-        f"Erased {many}; removed them from {entries} and {counted(copies, 'backup')}.",
-        {"dry_run": False, "ids": [*listed], "journal_entries": emptied, "backups": copies},
-        tuple(left),
-    )
+    summary = f"Erased {many}; removed them from {entries} and {counted(copies, 'backup')}."
+    facts: dict[str, Json] = {"dry_run": False, "ids": [*listed], "journal_entries": emptied, "backups": copies}
+    return Summary(summary, facts, tuple(left))
 
 
 def _erase_in_copy(copy: Path, ids: tuple[str, ...]) -> bool:

@@ -16,19 +16,10 @@ from recollect.app import embedding
 from recollect.app.core import App, backups_of, set_aside_files
 from recollect.app.memory_search import load_focus
 from recollect.app.states import CAPTURED
+from recollect.base import settings
 from recollect.base.errors import BadInput, ModelBroken, ModelMissing, NotFound, RecollectError
 from recollect.base.files import read_snapshot
 from recollect.base.files import replace as replace_file
-from recollect.base.settings import (
-    DEFAULT,
-    canonical,
-    change_text,
-    environment,
-    expected,
-    find_setting,
-    load,
-    nearest_name,
-)
 from recollect.base.structs import replace
 from recollect.base.text import clip, counted
 from recollect.lifecycle.strength import status_at
@@ -79,28 +70,27 @@ def config(
 ) -> Configured:
     if not name:
         return _configured(app)
-    if (setting := find_setting(name)) is None:
-        near = nearest_name(name)
+    if (setting := settings.find_setting(name)) is None:
+        near = settings.nearest_name(name)
         hint = f"Did you mean {near}?" if near else "`recollect config` lists them."
         raise NotFound(f"There is no setting {clip(name, 80)!r}.", hint=hint)
     if value is None and not unset:
         return _configured(app, setting.name)
-    wanted = None if unset else canonical(setting, value or "")
+    wanted = None if unset else settings.canonical(setting, value or "")
     if wanted is None and not unset:
-        raise BadInput(f"{setting.name} must be {expected(setting)}.", hint=setting.reason)
-    own = load(app.home.conf, None, {})
-    before = None if own.source(setting.name) == DEFAULT else own.text(setting.name)
+        raise BadInput(f"{setting.name} must be {settings.expected(setting)}.", hint=setting.reason)
+    own = settings.load(app.home.conf, None, {})
+    before = None if own.source(setting.name) == settings.DEFAULT else own.text(setting.name)
     if not app.dry_run:
         app.home.prepare()
         file = read_snapshot(app.home.conf)
-        replace_file(file, change_text(file.text, setting.name, wanted).encode())
-        app.settings = load(app.home.conf, app.project.conf if app.project else None, environment())
+        replace_file(file, settings.change_text(file.text, setting.name, wanted).encode())
+        app.settings = settings.load(app.home.conf, app.project.conf if app.project else None, settings.environment())
         app.log.line("config", name=setting.name, value=app.settings.text(setting.name))
     found = _configured(app, setting.name)
     if not app.dry_run and wanted not in (None, app.settings.text(setting.name)):
-        found = replace(
-            found, problems=(f"Written, but not in force here: {app.settings.source(setting.name)} says otherwise.",)
-        )
+        source = app.settings.source(setting.name)
+        found = replace(found, problems=(f"Written, but not in force here: {source} says otherwise.",))
     return replace(found, is_change=True, before=before, dry_run=app.dry_run)
 
 
@@ -177,7 +167,7 @@ def _is_exposed(path: Path) -> bool:
 def _runtime(app: App) -> Check:
     """Where hooks meet the daemon. Its name can be guessed, so another user may have made it first."""
     home = str(app.home.root)
-    expected, used = expected_runtime(home, environment()), find_place(home, environment()).runtime
+    expected, used = expected_runtime(home, settings.environment()), find_place(home, settings.environment()).runtime
     if used == expected:
         return Check("runtime", Mark.GOOD, used)
     is_blocked = os.path.lexists(used) and not is_usable(used)

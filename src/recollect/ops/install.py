@@ -153,17 +153,12 @@ def _summary(work: Work, more: Iterable[str]) -> Summary:
 
 
 def _facts(work: Work) -> dict[str, Json]:
-    return {
-        "changed": work.changed,
-        "dry_run": work.app.dry_run,
-        "files": [
-            {
-                "path": str(piece.path), "agent": piece.host, "level": piece.level, "kind": piece.kind,
-                "change": str(change), **({"reason": reason} if reason else {}), **({"diff": diff} if diff else {}),
-            }
-            for piece, change, reason, diff in work.outcomes
-        ],
-    }  # fmt: skip
+    files: list[Json] = [
+        {"path": str(piece.path), "agent": piece.host, "level": piece.level, "kind": piece.kind,
+         "change": str(change), **({"reason": reason} if reason else {}), **({"diff": diff} if diff else {})}
+        for piece, change, reason, diff in work.outcomes
+    ]  # fmt: skip
+    return {"changed": work.changed, "dry_run": work.app.dry_run, "files": files}
 
 
 def _plan(work: Work, rows: list[tuple[str, str, str]]) -> Summary:

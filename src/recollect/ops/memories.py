@@ -93,9 +93,8 @@ def pin(
             boost=boost, lane=lane, now=app.clock.now(),
         )  # fmt: skip
 
-    done = app.commit(
-        scope_of(user), "pin", make, lambda plan: f"Pinned as {plan.touched()[0]} (weight={1 + boost:.2f})"
-    )
+    weight = f"weight={1 + boost:.2f}"
+    done = app.commit(scope_of(user), "pin", make, lambda plan: f"Pinned as {plan.touched()[0]} ({weight})")
     return replace(done, notes=(*notes, *done.notes))
 
 

@@ -173,9 +173,7 @@ def _decide(app: App, ids: Iterable[str], commit: Callable[[Scope, list[Rule]], 
 
 def capture(
     app: App,
-    text: Annotated[
-        str, Arg("What was said; by default read from standard input.", metavar="[TEXT]", stdin=True)
-    ] = "-",
+    text: Annotated[str, Arg("What was said; by default read from standard input.", "[TEXT]", stdin=True)] = "-",
     *,
     explain: Annotated[bool, Arg("Say what happens to each sentence, and why; store nothing.")] = False,
     numbers: Annotated[bool, Arg("With --explain: show the scores, too.")] = False,

@@ -22,19 +22,10 @@ from recollect.capture.prompt_rules import is_like_a_rule, word_rule
 from recollect.capture.rule_relations import says_same
 from recollect.capture.turns import message_id
 from recollect.jobs.transcript_reader import Reading, TurnStart, read_turns
+from recollect.model import session as kinds
 from recollect.model.memory import Kind, Memory, Rule, Status
 from recollect.model.query import Query
-from recollect.model.session import (
-    Act,
-    Ending,
-    EventName,
-    Outcome,
-    RecallRecord,
-    ShownMemory,
-    Speaker,
-    memory_of,
-    shorten,
-)
+from recollect.model.session import Act, Ending, EventName, Speaker, memory_of, shorten
 from recollect.model.timeline import CallStep, HeardSentence, KeptMemory, Reason, Told, TurnSteps
 from recollect.ops.rules import judge_sentence
 from recollect.render import inject
@@ -67,7 +58,7 @@ class RawTurn(Struct, frozen=False):  # as the transcript tells it
 class Record:
     """What was recalled for an agent, as it was logged."""
 
-    def __init__(self, kept: RecallRecord) -> None:
+    def __init__(self, kept: kinds.RecallRecord) -> None:
         self.at, self.answer = kept.at, json.loads(kept.answer)
         self.event = str(self.answer.get("event", ""))
         self.ids = {hit["id"] for hit in self.answer["hits"]}
@@ -75,7 +66,7 @@ class Record:
 
 def load_records(app: App, session: str) -> list[Record]:
     """Oldest first."""
-    found = [kept for _, store in app.scopes() for kept in store.records(RecallRecord, told_session=session)]
+    found = [kept for _, store in app.scopes() for kept in store.records(kinds.RecallRecord, told_session=session)]
     return sorted(map(Record, found), key=lambda one: one.at)
 
 
@@ -142,8 +133,8 @@ class Turns:
         self._begins = [Moment(0) if turn.number == 0 else at for turn, at in zip(raw, begins, strict=True)]
         self._until = until.plus(seconds=-SHOWN_BEFORE_S) if until else None
         self._records = records
-        self._outcomes = {one.act: one for one in self._store.records(Outcome, session=session) if not one.agent}
-        self._before_calls = [one for one in self._store.records(ShownMemory, session=session) if one.call]
+        self._outcomes = {one.act: one for one in self._store.records(kinds.Outcome, session=session) if not one.agent}
+        self._before_calls = [one for one in self._store.records(kinds.ShownMemory, session=session) if one.call]
 
     def _turn_at(self, at: Moment) -> int | None:
         """The place of the turn in which something happened at this time; None where it is not shown."""

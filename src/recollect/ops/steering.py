@@ -235,9 +235,8 @@ def compact(
         {"action": "merge", "threads": [keep, lose], "similarity": round(how, 2)} for keep, lose, how in chosen.merges
     ]
     actions += [{"action": "archive", "thread": id, "reason": reason} for id, reason in chosen.archives]
-    before, after = (
-        {"active_threads": count, "total_weight": round(weight, 2)} for count, weight in (chosen.before, chosen.after)
-    )
+    both = chosen.before, chosen.after
+    before, after = ({"active_threads": count, "total_weight": round(weight, 2)} for count, weight in both)
     change, kept_out = (done.change, done.notes) if done else (None, ())
     return Compacted(str(strategy), app.dry_run, tuple(actions), before, after, scope, change, (*notes, *kept_out))
 

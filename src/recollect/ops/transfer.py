@@ -91,9 +91,8 @@ def _export_rules(app: App, file: Path) -> Summary:
     try:
         text = section.edit(found, None, wanted=True).content or b""
     except LeftAlone as problem:
-        raise BadInput(
-            f"{problem}.", hint="Remove a lone line with `recollect begin` or `end`, or name another file."
-        ) from None
+        hint = "Remove a lone line with `recollect begin` or `end`, or name another file."
+        raise BadInput(f"{problem}.", hint=hint) from None
     is_new = text != (found.content or b"")
     if is_new and not app.dry_run:
         replace_file(found, text, new_mode=0o644)
@@ -132,11 +131,8 @@ def _page(memory: Memory, messages: Sequence[Message], bridges: Sequence[Bridge]
     said = [f"> {one.at.iso()} {one.source}\n\n{one.content.strip()}" for one in messages if one.content != memory.body]
     if said:
         parts += ["## Messages", *said]
-    links = [
-        f"- {bridge.type} [[{names[other]}]]"
-        for bridge in bridges
-        if (other := bridge.target if bridge.source == memory.id else bridge.source) in names
-    ]
+    ends = [(one.type, one.target if one.source == memory.id else one.source) for one in bridges]
+    links = [f"- {type} [[{names[other]}]]" for type, other in ends if other in names]
     if links:
         parts += ["## Related", "\n".join(links)]
     return "\n\n".join(part for part in parts if part) + "\n"

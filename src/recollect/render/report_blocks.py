@@ -35,9 +35,8 @@ def trial_blocks(trial: Trial, _now: Moment) -> Iterator[Block]:
     for other in trial.left_out:
         yield Line(f"Left out: {clip(other['title'], 60)} ({other['why']})  {other['id'][-SHORT_ID:]}", Tone.DIM)
     if trial.candidates:
-        yield Line(
-            f"The floor is {trial.floor:g}: what is less certain is not told. `recollect config` sets it.", Tone.DIM
-        )
+        floor = f"The floor is {trial.floor:g}: what is less certain is not told."
+        yield Line(f"{floor} `recollect config` sets it.", Tone.DIM)
     yield from (Line(note, Tone.WARN) for note in trial.notes)
 
 

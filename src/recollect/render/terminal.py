@@ -255,12 +255,9 @@ def _overview_blocks(overview: results.Overview, _now: Moment) -> Iterator[Block
 
 def _counted_kinds(counts: Counts) -> str:
     """`12 threads (3 suspended), 5 rules`."""
-    parts = []
+    parts, kept = [], [row for row in counts.by_kind_and_status if row[1] != Status.CANDIDATE]
     for kind in Kind:
-        of_kind = {
-            status: n for name, status, n in counts.by_kind_and_status if name == kind and status != Status.CANDIDATE
-        }
-        if of_kind:
+        if of_kind := {status: n for name, status, n in kept if name == kind}:
             rest = [f"{n:,} {status}" for status, n in of_kind.items() if status != Status.ACTIVE]
             parts.append(counted(sum(of_kind.values()), str(kind)) + (f" ({', '.join(rest)})" if rest else ""))
     return ", ".join(parts) or "nothing yet"
