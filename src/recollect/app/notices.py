@@ -16,10 +16,8 @@ from pathlib import Path
 
 from recollect import agents
 from recollect.agents import Ability
-from recollect.app import session_ledger
 from recollect.app.core import App
-from recollect.app.states import NOTICES, SESSIONS
-from recollect.model.session import Event
+from recollect.app.states import NOTICES
 from recollect.render.inject import plain
 
 SETTING = "MEMORY_NOTICES"
@@ -88,12 +86,6 @@ def toast(app: App, text: str) -> None:
     if line:
         with suppress(queue.Full):
             waiting_toasts().put_nowait((line, app.log.line))
-
-
-def toast_session(app: App, event: Event) -> None:
-    """The number of this session. A session without a message is the next to be counted."""
-    number = session_ledger.load_or_new(app, event).number or SESSIONS.read(app.reader(app.scope)) + 1
-    toast(app, f"Session {number}")
 
 
 @cache

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect import agents
@@ -51,42 +52,31 @@ def activity(
 
 
 def _change(store: Store, entry: Entry) -> Happening:
-    kind, text = _sentence(_Titles(store, entry.change), entry.op, entry.summary, entry.memories)
+    kind, text = _sentence(partial(_find_title, store, entry.change), entry.op, entry.summary, entry.memories)
     can_undo = not (entry.undone_by or entry.purged or entry.op == SYNC)
     text += ", and undone since" if entry.undone_by else ""
     return Happening(entry.change, entry.at, kind, text, entry.memories, change=entry.change if can_undo else "")
 
 
-class _Titles:
-    """Of memories; of those that a change deleted, as the journal has them."""
-
-    def __init__(self, store: Store, change: str) -> None:
-        self._store, self._change = store, change
-
-    def find(self, id: str) -> str:
-        memory = self._store.get(id) if id else None
-        if memory is not None:
-            return self._shorten(memory.title)
-        gone = [one.get("memory") for one in self._store.journalled(self._change, memory=id)] if id else []
-        return next((self._shorten(str(one["title"])) for one in gone if isinstance(one, dict) and "title" in one), "")
-
-    def quoted(self, id: re.Match[str]) -> str:
-        return f"\u201c{found}\u201d" if (found := self.find(id[0])) else "a memory"
-
-    def _shorten(self, title: str) -> str:
-        return clip(one_line(title).rstrip("."), _TITLE_CHARS)
+def _find_title(store: Store, change: str, id: str) -> str:
+    """Of a memory; of one that the change deleted, as the journal has it."""
+    memory = store.get(id) if id else None
+    gone = [one.get("memory") for one in store.journalled(change, memory=id)] if id and memory is None else []
+    titles = [str(one["title"]) for one in gone if isinstance(one, dict) and "title" in one]
+    return clip(one_line(memory.title if memory else next(iter(titles), "")).rstrip("."), _TITLE_CHARS)
 
 
-def _sentence(titles: _Titles, op: str, summary: str, memories: tuple[str, ...]) -> tuple[str, str]:
+def _sentence(title_of: Callable[[str], str], op: str, summary: str, memories: tuple[str, ...]) -> tuple[str, str]:
     if op == "undo" and summary.startswith("Undid "):
         undone, _, rest = summary.removeprefix("Undid ").partition(": ")
-        return "changed", f"undid \u201c{_sentence(titles, undone, rest, memories)[1]}\u201d"
+        return "changed", f"undid \u201c{_sentence(title_of, undone, rest, memories)[1]}\u201d"
     row = next((row for row in _CHANGES if row[0] == op and row[1] in summary), None)
     if row is None or (op.startswith("inbox") and not _ID.search(summary)):  # of several at once
-        named = _ID.sub(titles.quoted, summary.partition(" `")[0].rstrip(".;"))
+        said = summary.partition(" `")[0].rstrip(".;")
+        named = _ID.sub(lambda id: f"\u201c{title}\u201d" if (title := title_of(id[0])) else "a memory", said)
         return "changed", named[:1].lower() + named[1:]
     ids = [*_ID.findall(summary), *memories, "", ""][:2]
-    return row[2], row[3].format(*(titles.find(id) or "something that is gone since" for id in ids))
+    return row[2], row[3].format(*(title_of(id) or "something that is gone since" for id in ids))
 
 
 def _told(answer: Mapping[str, Any], host: str) -> Happening:

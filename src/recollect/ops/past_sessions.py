@@ -260,8 +260,7 @@ def replay(
         here = App(home=app.home, project=at, settings=app.settings, clock=app.clock)
         _, found = choose(here, path)[0].get(at.key, (at, []))
         if not found:
-            left_none = f"No agent left any sessions of {at.name}."
-            return Summary(left_none, {"project": at.name, "sessions": 0})
+            return Summary(f"No agent left any sessions of {at.name}.", {"project": at.name, "sessions": 0})
         with closing(there):
             asked = replay_sessions(there, found)
     sessions = len({one.session for one in found})
@@ -333,8 +332,7 @@ class _Player:
             if act.agent:
                 continue
             if act.speaker is Speaker.PERSON:
-                hits = self._ask(act.text, act.at)
-                self.asked.append(Asked(part.session, act.at, act.text, hits))
+                self.asked.append(Asked(part.session, act.at, act.text, self._ask(act.text, act.at)))
             elif self.asked and self.asked[-1].session == part.session:
                 asked, use = self.asked[-1], act.use
                 if sum(map(len, asked.did)) < _DID_CHARS:

@@ -13,7 +13,7 @@ from recollect.app import notices, session_ledger
 from recollect.app.core import App
 from recollect.app.memory_search import rules_in_force
 from recollect.app.note_files import NO_FILE, NOTE_FILES, KnownFile, vault_scopes
-from recollect.app.states import ALLOWED_NOTES
+from recollect.app.states import ALLOWED_NOTES, SESSIONS
 from recollect.base.errors import NotFound, RecollectError, StoreDamaged
 from recollect.base.ids import fresh_key
 from recollect.base.structs import replace
@@ -47,9 +47,9 @@ def start_session(request: HookRequest) -> HookReply:
     app, event, source = request.app, request.event, request.event.source
     hook_reply.sweep_old_answers(request.folder, event.at)
     is_known, is_compacted = session_ledger.load(app, event) is not None, source == "compact"
-    if not is_compacted:
-        notices.toast_session(app, event)
     session = session_ledger.load_or_new(app, event)
+    if not is_compacted:  # a session without a message is the next to be counted
+        notices.toast(app, f"Session {session.number or SESSIONS.read(app.reader(app.scope)) + 1}")
     if source in _FORGETFUL_STARTS:  # it gets a new ledger
         session = replace(session, epoch=session.epoch + 1)
 

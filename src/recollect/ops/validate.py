@@ -121,8 +121,7 @@ def _check(app: App, scope: Scope, sample: Sequence[Memory], flagged: set[str], 
     root = app.project.root if app.project is not None and scope is Scope.PROJECT else None
     for start in range(0, len(sample) if root else 0, PER_QUESTION):
         some = sample[start : start + PER_QUESTION]
-        fields = (("entries", review.format_entries(some)),)
-        question = Ask(Use.VALIDATE_CLAIMS, fields, reads=str(root))
+        question = Ask(Use.VALIDATE_CLAIMS, (("entries", review.format_entries(some)),), reads=str(root))
         checks: dict[str, Check] | None = language_model.ask(app, question, some)
         if checks is None:
             return

@@ -113,8 +113,7 @@ def found_blocks(found: Found, now: Moment) -> Iterator[Block]:
         if one.hit.stale:
             yield Line(f"  Files it mentions have changed since: {', '.join(one.hit.stale)}", Tone.WARN)
     yield from _drop_lines(found.drops, unasked=False, numbers=found.numbers)
-    for line in left_out_lines(found):
-        yield Line(line, Tone.DIM)
+    yield from (Line(line, Tone.DIM) for line in left_out_lines(found))
     if found.how not in _USUAL:
         yield Line(f"Searched by {found.how}.", Tone.WARN)
 

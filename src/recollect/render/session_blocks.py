@@ -70,8 +70,7 @@ def _turn_blocks(turn: TurnSteps, total: int) -> Iterator[Block]:
     if turn.number:
         plan = "  the agent's own plan" if turn.is_plan else ""
         yield Line(f"Turn {turn.number} of {total}  {_time(turn.at)}{plan}", Tone.TITLE)
-        for line in clip(turn.prompt, _PROMPT_CHARS).splitlines():
-            yield Line(f"> {line}")
+        yield from (Line(f"> {line}") for line in clip(turn.prompt, _PROMPT_CHARS).splitlines())
     else:
         yield Line("Before the first prompt", Tone.TITLE)
     for told in turn.told:
@@ -113,8 +112,7 @@ def _told_blocks(told: Told, indent: str = "  ") -> Iterator[Block]:
         yield Line(f"{indent}Found, but not shown: the hook had given up waiting.", Tone.WARN)
     else:
         yield Line(f"{indent}{event_words(told.event)}, {about}:", Tone.TITLE)
-    for line in told.text.splitlines():
-        yield Line(f"{indent}| {line}", Tone.DIM)
+    yield from (Line(f"{indent}| {line}", Tone.DIM) for line in told.text.splitlines())
     by_reason: dict[str, list[str]] = {}
     for reason in told.reasons:
         named = "" if told.text else f": {clip(reason.title, 60)}"
