@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -324,11 +323,11 @@ class App:
 
 def set_aside(app: App, path: Path, problem: RecollectError) -> StoreDamaged:
     """Moves the file and its log out of the way; the next command starts with a new one."""
+    from recollect.store import free_name
+
     folder = path.parent / _SET_ASIDE
     folder.mkdir(mode=0o700, exist_ok=True)
-    name = f"{path.stem}-{app.clock.now().stamp()}"
-    names = chain([name], (f"{name}-{number}" for number in count(2)))
-    target = next(one for one in (folder / f"{name}.db" for name in names) if not one.exists())
+    target = free_name(folder, app.clock.now().stamp())
     try:
         path.rename(target)
         for suffix in ("-wal", "-shm"):
