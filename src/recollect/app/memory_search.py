@@ -40,9 +40,8 @@ CANDIDATES = 12  # of the best: checked for whether they are relevant to a promp
 FOCUSED = 40  # memories in focus that are candidates whatever the question says
 _MAX_RULES = 300
 _PAGE = 20  # units read whole at a time
-# Where nobody waits: times as many passages by words, one more for so many in the stores; and how many of the best are
-# compared word by word.
-_UNHURRIED, _MOST_UNHURRIED, _MORE_FOR_EACH, COMPARED = 4, 32, 3_500, 40
+# Where nobody waits: times as many passages by words, and how many of the best are compared word by word.
+_UNHURRIED, COMPARED = 4, 40
 _MAX_READ = 400
 _SECOND_DEPTH = 15  # times as deep, where filters or one very long memory leave less than was asked for
 _FILLED_AT_ONCE = 32  # passages that a search embeds on its way: about a second
@@ -158,9 +157,9 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
         self.stores, self.query, self.evidence, self.now, self.rules = stores, query, evidence, now, rules
         self.focus, self.likeness, self.max_read = focus, likeness, depth * _MAX_READ
         voice = matching.VOICE if asks_of_self(query.text) else 0.0
-        wide = min(sum(one.passages for one in evidence) // _MORE_FOR_EACH, _MOST_UNHURRIED)
-        times = max(depth, _UNHURRIED, wide) if likeness else depth
-        self.terms = terms = matching.score_terms(evidence, times * matching.KEPT)
+        self.terms = terms = matching.score_terms(
+            evidence, matching.KEPT * (max(depth, _UNHURRIED) if likeness else depth)
+        )
         owners = [store.owners(list(own)) for store, own in zip(stores, terms.passages, strict=True)]
         by_words = matching.match_units(terms, owners, voice)
         in_focus: dict[Ref, None] = {}
