@@ -24,6 +24,7 @@ from heapq import nlargest
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, BinaryIO
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,8 @@ _OCCURRENCES = """
     FROM temp.occurrence WHERE term > ? GROUP BY term LIMIT ?"""
 
 _sound: set[tuple[int, ...]] = set()  # files whose checksum this process has found right
+# Those in use: a second connection has the same memory. What is deleted is so for all.
+_opened: WeakValueDictionary[tuple[int, ...], PassageIndex] = WeakValueDictionary()
 _OWNERS = ("passages", "memories", "units", "voices", "sizes")
 _NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 Directory = dict[str, tuple[str, list[int], int]]  # for each array its type, shape and place
@@ -185,11 +188,12 @@ def open_index(path: Path, key: str) -> PassageIndex | None:
             stamp = (found.st_dev, found.st_ino, found.st_mtime_ns, size, directory, checksum)
             if form != _FORMAT or size != found.st_size or not (stamp in _sound or _check(file) == checksum):
                 return None
-            file.seek(directory)
-            about = json.loads(file.read())
             _sound.add(stamp)
-            held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)  # rows can be marked as deleted
-            return PassageIndex(held=held, **about) if about["key"] == key else None
+            if (index := _opened.get(stamp)) is None:
+                file.seek(directory)
+                held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)  # rows can be marked as deleted
+                index = _opened[stamp] = PassageIndex(held=held, **json.loads(file.read()))
+            return index if index.key == key else None
     except (OSError, ValueError, struct.error):
         return None
 
