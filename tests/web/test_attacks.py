@@ -170,7 +170,7 @@ def test_another_site_can_neither_write_nor_read_nor_frame_the_page(own_ui: Ui, 
     tab = open_page(own_ui)
     tab.page.goto(neighbour)
     target = f"{own_ui.base}{own_ui.project}/do/rule-add"
-    before = own_ui.world.run("log").stdout
+    before = own_ui.world.json("log")
     attempts = {
         "post": "fetch(target, {method: 'POST', body: new URLSearchParams({text: 'x'}), ...sent, mode: 'no-cors'})",
         "beacon": "Promise.resolve(navigator.sendBeacon(target, new URLSearchParams({text: 'x'})))",
@@ -201,7 +201,7 @@ def test_another_site_can_neither_write_nor_read_nor_frame_the_page(own_ui: Ui, 
     assert read["script"] == read["read"] == read["put"] == ""
     _post(tab, target, {"text": "Written by a stranger"})
     assert tab.text("h1") == "Request refused"
-    assert own_ui.world.run("log").stdout == before
+    assert own_ui.world.json("log") == before
     tab.problems.clear()
 
 

@@ -112,12 +112,12 @@ def test_a_name_that_only_leads_here_is_refused(ui: Ui, host: str):
     ids=str,
 )  # fmt: skip
 def test_a_write_that_comes_from_elsewhere_is_refused(ui: Ui, headers: dict[str, str]):
-    before = ui.world.run("log", "--limit", "1").stdout
+    before = ui.world.json("log", "--limit", "1")
     sent = {name: value.format(host=ui.host) for name, value in headers.items()}
     for path in ("rule add", "undo"):
         assert ui.do(path, sent, text="Written by a stranger.").status in (401, 403)
     assert ui.ask("POST", "/theme", b"theme=dark", sent).status in (401, 403)
-    assert ui.world.run("log", "--limit", "1").stdout == before
+    assert ui.world.json("log", "--limit", "1") == before
 
 
 def test_a_write_without_any_origin_is_refused(ui: Ui):
