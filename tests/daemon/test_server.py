@@ -220,7 +220,8 @@ def test_beyond_the_limit_of_bytes_the_answer_is_busy_and_requests_that_wait_for
             assert frame.read_reply(line.recv) == ("busy", b"")
     assert soon(lambda: running.server.counters["busy"] == 1)
     assert running.ask(b"x") == ("ok", b"x")
-    assert soon(lambda: running.server.active == 0)  # a moment after its answer
+    # A request ends, and its bytes no longer count, a moment after its answer.
+    assert soon(lambda: running.server.active == running.server.connections == 0)
 
     with running.line() as line:
         line.sendall(frame.encode_request({"event": "wait"}, bytes(60_000)))
@@ -230,7 +231,7 @@ def test_beyond_the_limit_of_bytes_the_answer_is_busy_and_requests_that_wait_for
         assert soon(lambda: running.server.counters["busy"] == 2)
         running.desk.go_on.set()
         assert frame.read_reply(line.recv) == ("ok", bytes(60_000))
-    assert soon(lambda: running.server.connections == 0)
+    assert soon(lambda: running.server.active == running.server.connections == 0)
     assert running.ask(bytes(60_000)) == ("ok", bytes(60_000))
 
 
