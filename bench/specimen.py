@@ -40,7 +40,7 @@ from recollect.model.session import (
     Way,
 )
 from recollect.ops.memories import load_whole
-from recollect.store import ChangeHeader, SqliteStore, Store, Tuning
+from recollect.store import ChangeHeader, SqliteStore, LocalStore, Tuning
 
 _NOW = Moment.parse("2026-02-01T08:30:00Z")
 _THREADS, _RULES, _NOTES = 40, 16, 6
@@ -98,7 +98,7 @@ class _Ids:
 
 
 class _Filler:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: LocalStore) -> None:
         self._store = store
         self._clock = _Clock()
         self._ids = _Ids(self._clock)

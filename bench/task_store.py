@@ -17,7 +17,7 @@ from recollect.capture.titles import make_title
 from recollect.model.memory import Memory, Message, Note, Thread
 from recollect.model.passage import TURN, Record, text_spans
 from recollect.model.plan import Create, Plan
-from recollect.store import ChangeHeader, Store
+from recollect.store import ChangeHeader, LocalStore
 
 _A_PLAN = 300
 _A_PAGE = 2_000
@@ -26,7 +26,7 @@ Places = dict[tuple[str, str], int]
 """By memory and turn, the place of the document that it is: a suite's own ids need not look like ours."""
 
 
-def load(app: App, store: Store, documents: Sequence[Document]) -> Places:
+def load(app: App, store: LocalStore, documents: Sequence[Document]) -> Places:
     places: Places = {}
     creates = list(_creates(app, documents, places))
     for start in range(0, len(creates), _A_PLAN):
@@ -71,7 +71,7 @@ def _memory(app: App, kind: type[Memory], title: str, body: str, group: str, dat
     )  # fmt: skip
 
 
-def embed_store(store: Store, embeddings: Embeddings) -> None:
+def embed_store(store: LocalStore, embeddings: Embeddings) -> None:
     while page := store.vectorless(embeddings.model, _A_PAGE):
         vectors = embeddings.of([text for _, text in page])
         rows = [(seq, row.tobytes()) for (seq, _), row in zip(page, vectors, strict=True)]

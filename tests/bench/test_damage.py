@@ -10,7 +10,7 @@ from bench.flips import run_flips
 from bench.pins import Kept, Pinner, kept
 from bench.powercut import run_cuts
 from recollect.store import SqliteStore, Tuning
-from recollect.store.database import silent
+from recollect.store.engine import silent
 
 
 def harm_database(path: Path, statement: str) -> None:

@@ -42,7 +42,7 @@ from bench.writers import WritersReport, run_writers
 from recollect.redact import Cleaned, Redactor
 from recollect.redact.secret_table import ROWS
 from recollect.render.blocks import Table
-from recollect.store.database import silent
+from recollect.store.engine import silent
 
 RUNS: dict[str, Callable[..., Report]] = {
     "store": lambda at, bar: run_store(at, sizes=(20, 60), questions=5, progress=bar),

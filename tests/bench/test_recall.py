@@ -12,7 +12,7 @@ from bench import suites
 from bench.recall import COMPARED, OURS, RecallReport, run_recall
 from bench.systems import BASELINES, Baselines, RecallAgent
 from recollect.base.errors import BadInput, NotFound
-from recollect.store.database import silent
+from recollect.store.engine import silent
 from tests.cli.run import run
 from tests.llm.standin import StandIn
 

@@ -27,7 +27,7 @@ from recollect.model.memory import Kind, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope
 from recollect.ops import memories
-from recollect.store import Store
+from recollect.store import LocalStore
 from recollect.wire import frame, pointer, stub
 from recollect.wire.place import connect
 from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, soon
@@ -77,7 +77,7 @@ class Session:
         return App(home=home, project=found, settings=load(home.conf, None, {}), clock=SystemClock())
 
     @contextmanager
-    def store(self) -> Iterator[Store]:
+    def store(self) -> Iterator[LocalStore]:
         """The project's, to read."""
         with closing(self.app()) as app:
             yield app.reader(Scope.PROJECT)

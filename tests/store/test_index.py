@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from recollect.lifecycle import edits
 from recollect.model.memory import Memory, Thread
 from recollect.model.plan import Create, Plan, Say
-from recollect.store import SqliteStore, Store, Tuning, passage_index
+from recollect.store import SqliteStore, LocalStore, Tuning, passage_index
 from recollect.store.passage_index import PassageIndex, open_index
 from tests.store.helpers import HOUSE, delete_plan, do, start, traces
 from tests.values import NOW, act, messages, note, thread
@@ -38,7 +38,7 @@ def opened(path: Path, kind: type[SqliteStore] = SqliteStore) -> SqliteStore:
     return kind(path, Tuning(synchronous="OFF", busy_timeout_ms=150))
 
 
-def build(store: Store, model: str = MODEL) -> None:
+def build(store: LocalStore, model: str = MODEL) -> None:
     for _ in store.build_index(model):
         pass
 
@@ -49,12 +49,12 @@ def vector_of(text: str) -> bytes:
     return np.asarray(values / np.linalg.norm(values), np.float32).tobytes()
 
 
-def put_vectors(store: Store, places: slice) -> None:
+def put_vectors(store: LocalStore, places: slice) -> None:
     waiting = store.vectorless(MODEL, 1_000)[places]
     store.put_vectors(MODEL, [(seq, vector_of(text)) for seq, text in waiting])
 
 
-def check_same(store: Store, plain: Store, question: str) -> None:
+def check_same(store: LocalStore, plain: LocalStore, question: str) -> None:
     ours, truth = store.words(question), plain.words(question)
     assert [(t.term, t.passages) for t in ours.terms] == [(t.term, t.passages) for t in truth.terms]
     weights = {term.term: 1.0 + place for place, term in enumerate(truth.terms)}

@@ -18,7 +18,7 @@ from recollect.base.errors import RecollectError, StoreDamaged, StoreForeign, St
 from recollect.model.memory import Note
 from recollect.model.plan import Create
 from recollect.model.query import Query
-from recollect.store import SqliteStore, Store, Tuning, connect
+from recollect.store import SqliteStore, LocalStore, Tuning, connect
 from tests.store.helpers import contents, do, finished, search, start
 from tests.values import note
 
@@ -39,7 +39,7 @@ def check_whole(path: Path, kept: list[Note]) -> None:
         assert store.verify() == []
 
 
-def write(store: Store) -> None:
+def write(store: LocalStore) -> None:
     do(store, Create(note("New")))
 
 
@@ -330,7 +330,7 @@ def test_a_database_held_by_another_is_busy_after_the_wait_and_nothing_is_lost(p
         assert store.verify() == []
 
 
-def together(count: int, work: Callable[[int, Store], object], path: Path) -> None:
+def together(count: int, work: Callable[[int, LocalStore], object], path: Path) -> None:
     def run(number: int) -> None:
         with closing(SqliteStore(path, UNSYNCED)) as store:
             work(number, store)
@@ -355,7 +355,7 @@ def test_readers_checks_and_backups_go_on_while_others_write(path: Path, tmp_pat
     SqliteStore(path, UNSYNCED).close()
     findings: list[object] = []
 
-    def work(number: int, store: Store) -> None:
+    def work(number: int, store: LocalStore) -> None:
         for i in range(12):
             if number < 3:
                 do(store, Create(note(f"Note {number} {i}", body="words " * 30)))

@@ -25,7 +25,7 @@ from recollect.model.session import (
     Way,
     shorten,
 )
-from recollect.store import Store
+from recollect.store import LocalStore
 from recollect.store.database import KEPT_DAYS, OUTCOMES_KEPT_DAYS
 from tests.store.helpers import ME, delete_plan, do, pointer, search, session, show, traces
 from tests.values import NOW, act, plan, rule, thread
@@ -44,7 +44,7 @@ def outcome(act: str = "toolu_1", **given: object) -> Outcome:
 # Sessions and ledgers
 
 
-def test_a_session_is_known_until_it_was_not_heard_of_for_long(store: Store):
+def test_a_session_is_known_until_it_was_not_heard_of_for_long(store: LocalStore):
     old = session(number=4, epoch=2, last_at=NOW.plus(days=-KEPT_DAYS - 1))
     store.put(old)
     show(store, ME, ["m1"])
@@ -57,7 +57,7 @@ def test_a_session_is_known_until_it_was_not_heard_of_for_long(store: Store):
     assert [*store.marks(ME, Way.TOLD), *store.marks(LedgerKey("new"), Way.TOLD)] == ["m1"]
 
 
-def test_a_ledger_is_that_of_one_agent_in_one_epoch_and_way(store: Store):
+def test_a_ledger_is_that_of_one_agent_in_one_epoch_and_way(store: LocalStore):
     show(store, ME, ["m1", "m2", "m1"])
     show(store, ME, ["m2"], NOW.plus(seconds=1))
     store.put(ShownMemory("m3", Way.REMINDED, NOW.plus(seconds=2), "toolu_1", "s-1", epoch=1))
@@ -73,7 +73,7 @@ def test_a_ledger_is_that_of_one_agent_in_one_epoch_and_way(store: Store):
     assert store.records(ShownMemory, session="s-1") == [*own, agents]
 
 
-def test_what_a_session_asked_was_told_and_left_is_counted(store: Store):
+def test_what_a_session_asked_was_told_and_left_is_counted(store: LocalStore):
     store.put(*(pointer(name="prompt", prompt=id, transcript="/t/s-1.jsonl") for id in ("p1", "p2")), pointer())
     show(store, ME, ["a#body.0", "a#body.40", "b"])
     store.put(ShownMemory("c", Way.OWN, NOW, "", *ME))
@@ -89,7 +89,7 @@ def test_what_a_session_asked_was_told_and_left_is_counted(store: Store):
     assert [one.id for one in store.records(RecallRecord, told_session="s-2")] == ["recall_3"]
 
 
-def test_use_is_counted_not_journalled_and_cannot_change_what_a_memory_says(store: Store):
+def test_use_is_counted_not_journalled_and_cannot_change_what_a_memory_says(store: LocalStore):
     memory = thread("Billing")
     do(store, Create(memory))
     store.use([memory.id, memory.id, "nobody"], lambda m: replace(m, frequency=m.frequency + 1))
@@ -102,7 +102,7 @@ def test_use_is_counted_not_journalled_and_cannot_change_what_a_memory_says(stor
 # States, events, acts
 
 
-def test_states_are_found_by_how_their_names_begin_and_can_be_removed(store: Store):
+def test_states_are_found_by_how_their_names_begin_and_can_be_removed(store: LocalStore):
     last = "vault:\U0010fffd.md"
     for name in ("vault:b", last, "vault:a", "vault", "vault-allowed", "Vault:c", "vaulu:", "u", "u"):
         store.put(StateRecord(name, f"{len(store.records(StateRecord))}"))
@@ -113,7 +113,7 @@ def test_states_are_found_by_how_their_names_begin_and_can_be_removed(store: Sto
     assert (len(store.records(StateRecord)), store.records(StateRecord, under="none")) == (7, [])
 
 
-def test_an_event_is_received_once_and_goes_to_the_end_with_the_smaller_size_when_it_comes_again(store: Store):
+def test_an_event_is_received_once_and_goes_to_the_end_with_the_smaller_size_when_it_comes_again(store: LocalStore):
     given = ({"size": 5}, {"prompt": "p2", "calls": ("a", "b")}, {"size": 5, "at": NOW.plus(seconds=9)}, {"size": 9})
     new = [store.put(pointer(**said)) for said in (*given, {"size": 3}, {"size": 3})]
     assert new == [True, True, False, False, False, False]
@@ -130,7 +130,7 @@ def test_different_events_have_different_keys(one: list[str], other: list[str]):
     assert (key(one) == key(other)) is (one == other)
 
 
-def test_acts_that_were_read_are_known(store: Store):
+def test_acts_that_were_read_are_known(store: LocalStore):
     store.put(*map(ReadAct, (1, -5, 2**62)))
     store.put(ReadAct(7, "change_1"), ReadAct(1, "change_1"))
     assert store.records(ReadAct, key=[1, 2, -5, 7]) == [(-5, ""), (1, "change_1"), (7, "change_1")]
@@ -140,7 +140,7 @@ def test_acts_that_were_read_are_known(store: Store):
 # Outcomes
 
 
-def test_an_outcome_is_recorded_once_and_found_by_session_kind_and_number(store: Store):
+def test_an_outcome_is_recorded_once_and_found_by_session_kind_and_number(store: LocalStore):
     assert store.put(outcome())
     assert not store.put(outcome(at=NOW.plus(seconds=5)))
     assert store.put(outcome(kind=Ending.REFUSAL))
@@ -152,7 +152,7 @@ def test_an_outcome_is_recorded_once_and_found_by_session_kind_and_number(store:
     assert (shorten("a\nb"), len(shorten("long " * 200))) == ("a b", 300)
 
 
-def test_events_and_outcomes_are_not_kept_for_ever(store: Store, monkeypatch: pytest.MonkeyPatch):
+def test_events_and_outcomes_are_not_kept_for_ever(store: LocalStore, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("recollect.store.database.EVENTS_KEPT", 50)
     monkeypatch.setattr("recollect.store.database.OUTCOMES_KEPT", 50)
     with store.transaction():
@@ -166,7 +166,7 @@ def test_events_and_outcomes_are_not_kept_for_ever(store: Store, monkeypatch: py
 
 
 @pytest.mark.parametrize("is_deleted", [False, True])
-def test_a_purge_takes_ledgers_and_the_outcomes_of_the_same_sessions_along(store: Store, path: Path, is_deleted: bool):
+def test_a_purge_takes_ledgers_and_the_outcomes_of_the_same_sessions_along(store: LocalStore, path: Path, is_deleted: bool):
     lesson = rule("Lesson", body=CANARY, group="s-1", tags=("session:s-1", "session:s-2"))
     do(store, Create(lesson), Create(rule("Other", body="stays", group="s-3")))
     show(store, ME, [lesson.id])
@@ -186,7 +186,7 @@ def test_a_purge_takes_ledgers_and_the_outcomes_of_the_same_sessions_along(store
 # Transactions
 
 
-def test_several_writes_are_one_or_none_and_a_part_that_fails_takes_back_its_own(store: Store):
+def test_several_writes_are_one_or_none_and_a_part_that_fails_takes_back_its_own(store: LocalStore):
     kept, lost, made = thread("Billing"), thread("Brewing"), act()
 
     def fail() -> None:

@@ -11,7 +11,7 @@ from recollect.base.errors import StoreBusy
 from recollect.base.structs import replace
 from recollect.model.plan import Alias, Create, Link, Update
 from recollect.model.session import Ending, Outcome, StateRecord
-from recollect.store import Store, salvage, tokenizer
+from recollect.store import LocalStore, salvage, tokenizer
 from tests.store.conftest import ENGINES
 from tests.store.helpers import (
     AUTH,
@@ -34,7 +34,7 @@ from tests.values import NOW, rule
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[Store]:
+def store(path: Path) -> Iterator[LocalStore]:
     with closing(ENGINES["sqlite"](path)) as store:
         do(store, *HOUSE)
         store.put_vectors("small", [(seq, vector(1, 0)) for seq, _ in store.vectorless("small", 100)])
@@ -45,7 +45,7 @@ def store(path: Path) -> Iterator[Store]:
         yield store
 
 
-def damage(store: Store, *statements: str):
+def damage(store: LocalStore, *statements: str):
     """As something other than us would."""
     with closing(apsw.Connection(str(store.path))) as db:
         tokenizer.register(db)
@@ -88,7 +88,7 @@ TRUTH: dict[str, tuple[str, str, str | None]] = {
 
 @pytest.mark.parametrize(("statement", "table", "key"), TRUTH.values(), ids=TRUTH)
 def test_a_changed_value_or_structure_is_found_where_it_stands(
-    store: Store, statement: str, table: str, key: str | None
+    store: LocalStore, statement: str, table: str, key: str | None
 ):
     damage(store, statement)
     assert (table, key) in {(f.table, f.key if key is not None else None) for f in store.verify()}
@@ -107,7 +107,7 @@ DERIVED = {
 
 
 @pytest.mark.parametrize(("statement", "table"), DERIVED.values(), ids=DERIVED)
-def test_what_is_derived_is_found_wrong_and_made_right(store: Store, statement: str, table: str):
+def test_what_is_derived_is_found_wrong_and_made_right(store: LocalStore, statement: str, table: str):
     before = state(store)
     damage(store, statement)
     assert table in {f.table for f in store.verify()}
@@ -115,7 +115,7 @@ def test_what_is_derived_is_found_wrong_and_made_right(store: Store, statement: 
     assert state(store) == before
 
 
-def test_reindexing_keeps_the_vectors_of_passages_that_are_right(store: Store):
+def test_reindexing_keeps_the_vectors_of_passages_that_are_right(store: LocalStore):
     had = store.counts().vectors
     damage(store, "DELETE FROM term", "UPDATE passage SET length = 1 WHERE message_seq = 1")
     store.reindex()
@@ -124,7 +124,7 @@ def test_reindexing_keeps_the_vectors_of_passages_that_are_right(store: Store):
 
 
 @pytest.mark.parametrize("body", ["another summary", f"it says: {SAID[0].content}!", "", "word " * 600])
-def test_a_memory_s_own_text_can_change_alone_and_messages_that_it_repeats_are_found_once(store: Store, body: str):
+def test_a_memory_s_own_text_can_change_alone_and_messages_that_it_repeats_are_found_once(store: LocalStore, body: str):
     for now, then in ((AUTH, replace(AUTH, body=body)), (replace(AUTH, body=body), AUTH)):
         do(store, Update.between(now, then))
         assert store.verify() == []
@@ -132,7 +132,7 @@ def test_a_memory_s_own_text_can_change_alone_and_messages_that_it_repeats_are_f
     assert store.get(AUTH.id) == AUTH
 
 
-def test_hundreds_of_findings_are_reported_as_a_hundred(store: Store):
+def test_hundreds_of_findings_are_reported_as_a_hundred(store: LocalStore):
     do(store, *(Create(rule(f"Rule {i}")) for i in range(250)))
     damage(store, "UPDATE memory SET body = body || '!'", "DELETE FROM term")
     found = store.verify()
@@ -141,7 +141,7 @@ def test_hundreds_of_findings_are_reported_as_a_hundred(store: Store):
     assert all(f.problem for f in found)
 
 
-def test_looking_changes_nothing_and_a_store_held_by_another_is_not_damaged(store: Store):
+def test_looking_changes_nothing_and_a_store_held_by_another_is_not_damaged(store: LocalStore):
     with closing(apsw.Connection(str(store.path))) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusy):
@@ -153,7 +153,7 @@ def test_looking_changes_nothing_and_a_store_held_by_another_is_not_damaged(stor
         assert other.pragma("data_version") == before
 
 
-def test_what_is_sound_in_a_damaged_file_can_be_read_again(store: Store):
+def test_what_is_sound_in_a_damaged_file_can_be_read_again(store: LocalStore):
     rot = ("UPDATE memory SET body = 'changed' WHERE kind = 'rule'", "UPDATE message SET content = 'x' WHERE seq = 1")
     damage(store, *rot)
     assert store.path is not None

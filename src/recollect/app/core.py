@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from recollect.lifecycle.strength import AgeRules
     from recollect.model.result import Entry
     from recollect.redact import Redactor
-    from recollect.store import ChangeHeader, SqliteStore, Store
+    from recollect.store import ChangeHeader, LocalStore, SqliteStore, Store
 
 MAX_TITLE_CHARS = 200
 MAX_TOPIC_CHARS = 80
@@ -89,11 +89,11 @@ class App:
             path = folder / "memory.db" if folder else None
         return path if path and (path.is_symlink() or path.exists()) else None
 
-    def reader(self, scope: Scope) -> Store:
+    def reader(self, scope: Scope) -> LocalStore:
         """The store as it is; an empty one in memory where there is none."""
         return self._opened(self.store_path(scope), read_only=True)
 
-    def writer(self, scope: Scope) -> Store:
+    def writer(self, scope: Scope) -> LocalStore:
         path = self.store_path(scope)
         if path is None:
             self.require_scope(scope)
@@ -105,7 +105,7 @@ class App:
                 projects.prepare_view(self.project.root)
         return self._opened(path, read_only=False)
 
-    def scopes(self) -> Iterator[tuple[Scope, Store]]:
+    def scopes(self) -> Iterator[tuple[Scope, LocalStore]]:
         """The stores that exist, the project's first."""
         for scope in Scope:
             if self.store_path(scope) is not None:
@@ -218,7 +218,7 @@ class App:
         return self._redactor
 
     def commit(
-        self, scope: Scope, op: str, make: Callable[[Store], Plan], say: Callable[[Plan], str], *, actor: str = ""
+        self, scope: Scope, op: str, make: Callable[[LocalStore], Plan], say: Callable[[Plan], str], *, actor: str = ""
     ) -> Done:
         """Makes a plan from the state as it is, and applies it. `actor`: whose words it keeps, if another's."""
         if self.dry_run:

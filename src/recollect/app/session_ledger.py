@@ -20,7 +20,7 @@ from recollect.model.result import Scope, Summary
 from recollect.model.session import Event, Heartbeat, LedgerKey, Pointer, Session, ShownMemory, Way, memory_of
 
 if TYPE_CHECKING:
-    from recollect.store import Store
+    from recollect.store import LocalStore
 
 _MAX_TEXTS = 60
 _HEADLINES = 5
@@ -30,7 +30,7 @@ def load(app: App, event: Event) -> Session | None:
     return find_session(app.reader(app.scope), event.session_id, event.agent_id)
 
 
-def find_session(store: Store, id: str, agent: str = "") -> Session | None:
+def find_session(store: LocalStore, id: str, agent: str = "") -> Session | None:
     return next(iter(store.records(Session, id=id, agent=agent)), None)
 
 

@@ -33,7 +33,7 @@ from recollect.lifecycle.strength import fades
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.result import Scope
 from recollect.model.session import ReadAct, SessionPart, Speaker
-from recollect.store import ChangeHeader, Store
+from recollect.store import ChangeHeader, LocalStore
 
 Step = Callable[[int], None]
 Chosen = dict[str, tuple[Project, list[Transcript]]]  # by the project's key
@@ -169,7 +169,7 @@ class Importer:
 
     def __init__(self, app: PastApp, step: Step, before: Callable[[SessionPart], None] = lambda _part: None) -> None:
         self._app, self._step, self._before = app, step, before
-        self._store: Store = app.reader(Scope.PROJECT) if app.dry_run else app.writer(Scope.PROJECT)
+        self._store: LocalStore = app.reader(Scope.PROJECT) if app.dry_run else app.writer(Scope.PROJECT)
         self._seen: set[int] = set()  # acts of this very import: a dry run writes none down
         self.report = ImportReport()
 

@@ -19,7 +19,7 @@ from recollect.base.structs import Struct, field, replace
 from recollect.base.text import storable
 from recollect.model.session import Act, ReadAct, Speaker, ToolCall
 from recollect.render import inject
-from recollect.store import Store
+from recollect.store import LocalStore
 from recollect.wire.pointer import file_size
 
 MAX_CHARS = 8_000  # kept of one text: its beginning and its end
@@ -52,7 +52,7 @@ class Piece(NamedTuple):
 
 
 def read_piece(
-    app: App, store: Store, one: ReadTranscript, reading: Reading, max_bytes: int, *,
+    app: App, store: LocalStore, one: ReadTranscript, reading: Reading, max_bytes: int, *,
     session: str = "", seen: Container[int] = (),
 ) -> Piece:  # fmt: skip
     """What comes after the reading's cursor, which moves with it; about `max_bytes` at once. Acts that were recorded or
@@ -237,6 +237,6 @@ def act_key(act: Act) -> int:
     return int.from_bytes(blake2b(spelt.encode("utf-8", "replace"), digest_size=8).digest(), "little", signed=True)
 
 
-def is_undone(store: Store, change: str) -> bool:
+def is_undone(store: LocalStore, change: str) -> bool:
     found = store.log(limit=1, change=change) if change else []
     return bool(found and found[0].undone_by)

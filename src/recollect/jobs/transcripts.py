@@ -22,7 +22,7 @@ from recollect.base.structs import Struct, field, replace
 from recollect.jobs import transcript_reader, vault_sync
 from recollect.jobs.runner import JOBS
 from recollect.model.session import EventName, Pointer, ReadAct, SessionPart, ShownMemory, Speaker, Way
-from recollect.store import Store
+from recollect.store import LocalStore
 from recollect.wire.pointer import checksum, file_size
 
 Writes = Callable[[], None]
@@ -102,7 +102,7 @@ def read_some(app: App, state: ReadingState) -> bool:
     return more or bool(state.notes) or len(settled) == _POINTERS_AT_ONCE
 
 
-def live_transcripts(store: Store) -> list[ReadTranscript]:
+def live_transcripts(store: LocalStore) -> list[ReadTranscript]:
     """The one that was read last comes last."""
     return sorted((one for one in CURSORS.find_all(store).values() if one.is_live), key=lambda one: one.read_at)
 
@@ -111,7 +111,7 @@ def cursor_key(path: str) -> str:
     return blake2b(path.encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
 
 
-def _read_unannounced(app: App, store: Store, state: ReadingState) -> bool:
+def _read_unannounced(app: App, store: LocalStore, state: ReadingState) -> bool:
     """Reads on in transcripts that grew although nobody said so. True: there is more in one of them."""
     now_s = time.monotonic()
     if now_s - state.compared_s < COMPARE_S:
@@ -131,7 +131,7 @@ def _read_unannounced(app: App, store: Store, state: ReadingState) -> bool:
     return more
 
 
-def _read_one(app: App, store: Store, state: ReadingState, one: ReadTranscript, events: Set[str]) -> bool:
+def _read_one(app: App, store: LocalStore, state: ReadingState, one: ReadTranscript, events: Set[str]) -> bool:
     """True: there is more in this transcript."""
     reading = state.reading(app, one)
     piece = transcript_reader.read_piece(app, store, one, reading, MOST_BYTES, session="" if one.agent else one.session)
@@ -152,7 +152,7 @@ def _read_one(app: App, store: Store, state: ReadingState, one: ReadTranscript, 
     return piece.more
 
 
-def run_turn_jobs(app: App, store: Store, part: SessionPart, write_cursor: Writes) -> tuple[str, ...]:
+def run_turn_jobs(app: App, store: LocalStore, part: SessionPart, write_cursor: Writes) -> tuple[str, ...]:
     """Writes what the jobs return together with the cursor. One that fails is logged, left out, and named."""
     left = dict(_turn_jobs())
     failed: list[str] = []

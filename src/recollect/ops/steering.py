@@ -29,7 +29,7 @@ from recollect.recall.selection import Focus, focus_boost, relevance
 from recollect.render.recall_text import ago
 
 if TYPE_CHECKING:
-    from recollect.store import Store
+    from recollect.store import LocalStore
 
 _MAX_COUNTED = 1_000  # of a topic that is everywhere, the newest
 _RATINGS_KEPT = 50  # the last ten count; the rest is history
@@ -114,7 +114,7 @@ def rate(
     why = app.redact_text("reason", reason, max_chars=500) if reason else None
     scores = ""
 
-    def make(store: Store) -> Plan:
+    def make(store: LocalStore) -> Plan:
         nonlocal scores
         current = store.get(memory.id, follow=False) or memory
         rating = Rating(verdict is Verdict.USEFUL, app.clock.now(), why, never=verdict is Verdict.NEVER)
@@ -214,7 +214,7 @@ def compact(
     close, notes = _find_close(app, reader, awake, figures.merge_above)
     chosen = Chosen()
 
-    def make(store: Store) -> Plan:
+    def make(store: LocalStore) -> Plan:
         nonlocal chosen
         is_new = reader.version() != version  # to look at a hundred thousand again takes a while
         threads = compaction.assess(store.sketches(), now=now, rules=age) if is_new else first_look
@@ -241,7 +241,7 @@ def compact(
     return Compacted(str(strategy), app.dry_run, tuple(actions), before, after, scope, change, (*notes, *kept_out))
 
 
-def _find_close(app: App, store: Store, awake: list[ThreadState], above: float) -> tuple[list[Pair], tuple[str, ...]]:
+def _find_close(app: App, store: LocalStore, awake: list[ThreadState], above: float) -> tuple[list[Pair], tuple[str, ...]]:
     """Threads of one lane that are near to each other, without pins; and what to tell the user about it. A few passages
     without a vector are embedded on the spot, and nothing of that is kept."""
     app.progress(0, _STEPS, "steps")

@@ -4,48 +4,35 @@ rest, pruned by age and number, and holds no text that anyone said; only outcome
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from recollect.base.errors import Conflict, StoreError
 from recollect.base.structs import replace
-from recollect.model.codec import content_hash
-from recollect.model.memory import Bridge, Lane, Memory, Message, Sketch, Status
-from recollect.model.query import Aged, Query
+from recollect.model.memory import Sketch
+from recollect.model.query import Query
 from recollect.model.session import LedgerKey, Outcome, Pointer, RecallRecord, Session, SessionCounts, StateRecord, Way
 from recollect.store import connect, rows, tokenizer
 from recollect.store.connect import Tuning, translated_errors
+from recollect.store.engine import AGING, AMONG, SKETCH, SQLITE, Engine, conditions, silent, sketches_of
 from recollect.store.protocol import AnyRecord, Progress, Record
 
 if TYPE_CHECKING:
     from recollect.store.passage_index import PassageIndex
     from recollect.store.vectors import Vectors
 
-T = TypeVar("T")
-AMONG = "IN (SELECT value FROM json_each(?))"  # of a list, which is bound as JSON
 KEPT_DAYS = 30  # of sessions that were not heard of, and their ledgers
 EVENTS_KEPT = 10_000
 OUTCOMES_KEPT = 5_000
 OUTCOMES_KEPT_DAYS = 90
-# What lifecycle/strength.py makes of age, for many memories at once: how many days a thread has been asleep, and the
-# status that follows.
-_ASLEEP = "max(0, ? - reinforced_at) / 86400e6 - iif(weight >= ?, ? * max(1.0, log2(weight / ?)), 0.0)"
-_AWAKE = f"kind <> 'thread' OR pinned OR status NOT IN ('active', 'suspended') OR {_ASLEEP} < 0"
-_LIKENESS = """
-    instr(id, ?) > 0 OR instr(lower(title), lower(?)) > 0 DESC,
-    substr(id, -6) = substr(?, -6) DESC, substr(id, 1, 15) = substr(?, 1, 15) DESC, seq DESC"""
 _ORDERS = {"shown": "at, memory", "outcome": "seq DESC", "recall": "seq DESC"}  # others by their keys
 _CONDITIONS = {
     "memory": "seq IN (SELECT seq FROM recall_memory WHERE id = ?)",
     "told_session": "json_extract(answer, '$.session') = ?",
     "under": "name >= ? AND name < ? || char(1114111)",  # by the index; no name begins with the last character there is
 }
-# Ten for each rating that it was of no use, and one for each time it went badly; a few too many at times.
-_MARKS = """(length(ratings) - length(replace(ratings, ':false', ''))) / 6 * 10
-    + length(own) - length(replace(own, '-', '')) + iif(instr(ratings, '"never":true'), 1000, 0)"""
-
 
 # Each gives sessions, and a field of SessionCounts.
 _COUNTED = {
@@ -59,13 +46,11 @@ _COUNTED = {
 }
 
 
-def silent(_done: int, _total: int) -> None:
-    pass
+class Database(Engine):
+    dialect = SQLITE
 
-
-class Database:
     def __init__(self, path: Path | None, tuning: Tuning, *, read_only: bool = False) -> None:
-        self._tuning = tuning
+        self.journal_days = tuning.journal_days
         self.path = path
         db = None
         if path is not None and path.with_name(path.name + "-journal").exists():
@@ -102,24 +87,14 @@ class Database:
     def reindex(self, progress: Progress = silent) -> int:
         raise NotImplementedError
 
-    # SQLite's cells have no static type: `Any` ends at the callers of these.
-
     def _every(self, sql: str, *values: object) -> list[Any]:
         """A list is bound as JSON: a statement takes only some thousands of values."""
         with translated_errors(self.path):
             bound = [json.dumps(value) if isinstance(value, list) else value for value in values]
             return self._db.execute(sql, bound).fetchall()
 
-    def _first(self, sql: str, *values: object) -> Any:
-        """None where there is no row."""
-        return next(iter(self._every(sql, *values)), None)
-
-    def _value(self, sql: str, *values: object) -> Any:
-        return self._first(sql, *values)[0]
-
-    def _read(self, kind: type[T], rest: str, *values: object) -> list[T]:
-        sql = f"SELECT {rows.select(rows.TABLES[kind])} FROM {rows.TABLES[kind]} {rest}"  # noqa: S608
-        return [rows.to_value(kind, row) for row in self._every(sql, *values)]
+    def _write(self, sql: str, *values: Sequence[Any]) -> None:
+        self._db.executemany(sql, values)
 
     def _insert(self, table: str, cells: tuple[rows.Cell, ...], *, replace: bool = False) -> int:
         self._db.execute(rows.insert_sql(table, replace=replace), rows.sealed(cells))
@@ -161,18 +136,8 @@ class Database:
                 if not keep and self._db.in_transaction:  # a full disk, for one, rolls back everything at once
                     self._db.execute("ROLLBACK TO part; RELEASE part" if is_part else "ROLLBACK")
 
-    def get(self, id: str, *, follow: bool = True) -> Memory | None:
-        new = self._first("SELECT new FROM alias WHERE old = ?", id) if follow else None
-        return next(iter(self._read(Memory, "WHERE id = ?", new[0] if new else id)), None)
-
-    def find(self, query: Query) -> list[Memory]:
-        where, values = _conditions(query)
-        order = _LIKENESS if query.like else "last_active_at DESC, seq DESC"
-        values += [query.like] * order.count("?")
-        return self._read(Memory, f"WHERE {where} ORDER BY {order} LIMIT ?", *values, query.limit)
-
     def order(self, query: Query) -> list[tuple[int, int]]:
-        where, values = _conditions(query)
+        where, values = conditions(query, self.dialect)
         # To look up each row of an index takes longer than to read the table, unless the index has all that is asked.
         # Read the newest first: then few of those that come later push one out of the first `limit`.
         reads_rows = query.topic or query.tag or query.lane or query.aged or query.marks_against
@@ -183,55 +148,15 @@ class Database:
         sql = f"SELECT * FROM ({read}) ORDER BY last_active_at DESC, seq DESC LIMIT ?"  # noqa: S608
         return self._every(sql, *values, query.limit)
 
-    def messages(self, thread_id: str = "", *, ids: Sequence[str] = ()) -> tuple[Message, ...]:
-        where, given = (f"id {AMONG}", list(ids)) if ids else ("thread_id = ?", thread_id)
-        return tuple(self._read(Message, f"WHERE {where} ORDER BY at, id", given))
-
-    def bridges(self, *ids: str) -> tuple[Bridge, ...]:
-        where = f"WHERE source {AMONG} OR target {AMONG}" if ids else ""
-        given = [list(ids)] * 2 if ids else []
-        return tuple(self._read(Bridge, f"{where} ORDER BY created_at, source, target, type", *given))
-
-    def each(self) -> Iterator[tuple[Memory, tuple[Message, ...]]]:
-        return ((memory, messages) for _, memory, messages in self._everything())
-
-    def _everything(self) -> Iterator[tuple[int, Memory, tuple[Message, ...]]]:
-        """Oldest first, a page at a time, so that no read lock is held while the caller works."""
-        last = 0
-        sql = f"SELECT seq, {rows.select('memory')} FROM memory WHERE seq > ? ORDER BY seq LIMIT 500"  # noqa: S608
-        while page := self._every(sql, last):
-            for last, *cells in page:
-                yield last, rows.to_value(Memory, cells), self.messages(str(cells[0]))
-
     def sketches(self) -> list[Sketch]:
-        wanted = "kind = 'thread' AND status IN ('active', 'suspended')"
         # As in `order`: to look up more than a few rows takes longer than to read the table.
-        is_most = self._value(f"SELECT 4 * count(*) > (SELECT max(seq) FROM memory) FROM memory WHERE {wanted}")  # noqa: S608
-        sql = f"""SELECT seq, id, status, weight, pinned, reinforced_at, last_active_at, lane
-                    FROM memory {"NOT INDEXED" if is_most else ""} WHERE {wanted}"""  # noqa: S608
-        statuses, lanes = {str(one): one for one in Status}, {str(one): one for one in Lane}
-        return [
-            Sketch(seq, id, statuses[status], weight, bool(pinned), reinforced, active, lanes[lane])
-            for seq, id, status, weight, pinned, reinforced, active, lane in self._every(sql)
-        ]
+        is_most = self._value(f"SELECT 4 * count(*) > (SELECT max(seq) FROM memory) FROM memory WHERE {AGING}")  # noqa: S608
+        return sketches_of(
+            self._every(f"SELECT {SKETCH} FROM memory {'NOT INDEXED' if is_most else ''} WHERE {AGING}")  # noqa: S608
+        )
 
     def version(self) -> int:
         return int(self._value("PRAGMA data_version"))
-
-    def _current(self, id: str) -> tuple[Memory, tuple[Message, ...]] | None:
-        memory = self.get(id, follow=False)
-        return None if memory is None else (memory, self.messages(id))
-
-    def use(self, ids: Sequence[str], used: Callable[[Memory], Memory]) -> None:
-        with self.transaction():
-            for id in dict.fromkeys(ids):
-                memory = self.get(id, follow=False)
-                if memory is None:
-                    continue
-                after = used(memory)
-                if content_hash(after) != content_hash(memory):
-                    raise ValueError(f"the use of {id} would change what it says")
-                self._db.execute(rows.update_sql("memory"), (*rows.sealed(rows.cells_of(after)), id))
 
     def put(self, *records: AnyRecord) -> int:
         with self.transaction():
@@ -300,40 +225,3 @@ class Database:
     def events(self, *, after: int = 0, limit: int = 100) -> list[tuple[int, Pointer]]:
         sql = f"SELECT seq, {rows.select('event')} FROM event WHERE seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
         return [(seq, rows.to_value(Pointer, cells)) for seq, *cells in self._every(sql, after, limit)]
-
-
-def _conditions(query: Query) -> tuple[str, list[object]]:
-    """The filters of a query, and their values."""
-    # To look into the JSON of every row takes as long as the rest; its text says which ones it could be in.
-    listed = "instr(lower({0}), lower(?)) AND EXISTS (SELECT 1 FROM json_each({0}) t WHERE lower(t.value) = lower(?))"
-    topic, tag = (json.dumps(given, ensure_ascii=False) for given in (query.topic, query.tag))
-    # One value in parentheses is an equation to SQLite: the index then gives the order, too.
-    kinds, statuses = (", ".join("?" * len(given)) for given in (query.kinds, query.statuses))
-    filters: tuple[tuple[object, str, tuple[object, ...]], ...] = (
-        (query.kinds, f"kind IN ({kinds})", tuple(map(str, query.kinds))),
-        (query.statuses, f"status IN ({statuses})", tuple(map(str, query.statuses))),
-        (query.topic, listed.format("topics"), (topic, query.topic)),
-        (query.tag, listed.format("tags"), (tag, query.tag)),
-        (query.group, '"group" = ? AND "group" <> \'\'', (query.group,)),
-        (query.lane, "lane = ?", (query.lane and str(query.lane),)),
-        (query.since, "last_active_at >= ?", (query.since and query.since.micros,)),
-        (query.until, "last_active_at <= ?", (query.until and query.until.micros,)),
-        (query.body, "lower(body) = lower(?)", (query.body,)),
-        (query.marks_against, f"(ratings <> '[]' OR length(own) > 12) AND {_MARKS} >= ?", (query.marks_against,)),
-        # The length first: most never drifted, and looking into their JSON would cost a second.
-        (query.drifts_over, "length(own) > 12 AND json_array_length(own, '$.drift') > ?", (query.drifts_over,)),
-        (query.aged, *(_aged_condition(query.aged) if query.aged else ("", ()))),
-    )
-    asked = [(condition, values) for is_asked, condition, values in filters if is_asked]
-    where = " AND ".join(["1", *(condition for condition, _ in asked)])
-    return where, [one for _, given in asked for one in given]
-
-
-def _aged_condition(aged: Aged) -> tuple[str, tuple[object, ...]]:
-    figures = (aged.now.micros, aged.suspend_below, aged.half_life_days, aged.suspend_below)
-    statuses, later = tuple(map(str, aged.statuses)), "ELSE 'suspended'"
-    more: tuple[float, ...] = ()
-    if len({Status.SUSPENDED, Status.ARCHIVED}.intersection(aged.statuses)) == 1:  # else either will do
-        later, more = f"WHEN {_ASLEEP} < ? THEN 'suspended' ELSE 'archived'", (*figures, aged.archive_after_days)
-    wanted = ", ".join("?" * len(statuses))
-    return f"CASE WHEN {_AWAKE} THEN status {later} END IN ({wanted})", (*figures, *more, *statuses)

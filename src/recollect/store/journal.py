@@ -2,14 +2,17 @@
 nothing, so a plan can be applied twice; one that was made from another state is refused.
 
 A compaction archives a hundred thousand threads in one change, which is one statement and reads no words. The journal
-keeps a created memory by its id and content hash alone (the store has the rest), a removed one with all it had."""
+keeps a created memory by its id and content hash alone (the store has the rest), a removed one with all it had.
+
+Decides for every engine; how an engine writes is its own (engine.py and the abstract methods below)."""
 
 import json
-from collections.abc import Iterable
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any, get_origin
 
-from recollect.base.errors import Conflict, IdTaken, NotFound, StoreBusy, StoreDamaged
+from recollect.base.errors import Conflict, IdTaken, NotFound, StoreDamaged
 from recollect.base.moment import Moment
 from recollect.base.structs import replace
 from recollect.model import codec
@@ -19,33 +22,39 @@ from recollect.model.passage import message_spans, spans
 from recollect.model.plan import Change, Fields, FileChange, Plan, Update, UpdateAll
 from recollect.model.result import Entry
 from recollect.store import rows
-from recollect.store.connect import translated_errors
-from recollect.store.database import AMONG
+from recollect.store.engine import AMONG, Engine
 from recollect.store.protocol import ChangeHeader
-from recollect.store.search import TEXTS, Search
 
 _NOTHING = "Nothing was written."
-_REPEATED = "SELECT 1 FROM message WHERE thread_id = ?1 AND (instr(?2, content) OR instr(?3, content)) LIMIT 1"
+_REPEATED = "SELECT 1 FROM message WHERE thread_id = ?1 AND (instr(?2, content) > 0 OR instr(?3, content) > 0) LIMIT 1"
 _PLAIN = frozenset(
     name
     for name, one in FIELDS.items()
     if one.column and get_origin(one.type) is not tuple and name not in ("id", "title", "body")
 )
-# Outcomes of the sessions that these memories came from, whose words they may share, and those that name them. Before
-# the memories themselves go: they say which sessions these were, or, deleted ones, the journal does.
-_FORGET_OUTCOMES = """
-    WITH gone (id) AS (SELECT value FROM json_each(?1)),
-    source (session) AS (
-        SELECT "group" FROM memory WHERE id IN gone AND "group" <> '' UNION
-        SELECT substr(value, 9) FROM memory, json_each(memory.tags) WHERE memory.id IN gone AND value LIKE 'session:%'),
-    journalled (plan) AS (
-        SELECT plan FROM journal JOIN journal_memory m USING (seq) WHERE m.id IN gone AND plan IS NOT NULL)
-    DELETE FROM outcome WHERE session IN source
-        OR EXISTS (SELECT 1 FROM journalled WHERE instr(journalled.plan, outcome.session))
-        OR EXISTS (SELECT 1 FROM json_each(outcome.shown) WHERE value IN gone)"""
 
 
-class Journal(Search):
+class Journal(Engine):
+    journal_days: float = 365
+
+    @abstractmethod
+    def _update_alike(self, names: tuple[str, ...], cells: list[rows.Cell], ids: tuple[str, ...]) -> set[str]:
+        """Sets columns of these memories where they are as expected, and gives the ids of those. `cells`: the new ones,
+        then what they must be now."""
+
+    @abstractmethod
+    def _entries(self, asked: dict[str, str], limit: int) -> list[Any]:
+        """The newest changes that meet these conditions: id, time, op, actor, summary, what it undoes, and how many of
+        its rows were purged."""
+
+    @abstractmethod
+    def _plan_parts(self, change: str, memory: str, limit: int) -> list[str]:
+        """The changes of a plan in order, those that hold this text."""
+
+    @abstractmethod
+    def _forget_sessions(self, ids: Sequence[str]) -> None:
+        """What is known from sessions about memories that are about to be purged."""
+
     def apply(self, plan: Plan, header: ChangeHeader) -> bool:
         with self.transaction():
             done = Plan(tuple(self._apply(plan.changes)))
@@ -78,7 +87,7 @@ class Journal(Search):
             ]
         except ValueError:
             return set()  # it is refused with its reason (_update)
-        return {id for (id,) in self._every(rows.update_plain_sql(tuple(after)), *cells, list(ids))}
+        return self._update_alike(tuple(after), cells, ids)
 
     def _apply_one(self, change: Change) -> bool:
         if isinstance(change, FileChange):
@@ -88,7 +97,7 @@ class Journal(Search):
         pairs = self._pairs(change)
         values = [before or after for before, after in pairs]
         keyed = [(type(one), rows.TABLES[type(one)], rows.key_of(one)) for one in values]
-        current = [next(iter(self._read(kind, rows.where(table), *key)), None) for kind, table, key in keyed]
+        current = self._stored(keyed)
         if current == [after for _, after in pairs]:
             return False
         if current != [before for before, _ in pairs]:
@@ -96,23 +105,27 @@ class Journal(Search):
         if isinstance(change, plans.Remove):
             if {m.id for m in self.messages(change.memory.id)} != {m.id for m in change.messages}:
                 raise _conflict(change)
-            seq = self._seq(change.memory.id)
-            self._index(gone=self._every(TEXTS, seq))  # before it changes: the index must be told what the text was
-            self._db.execute("DELETE FROM passage WHERE memory_seq = ?", (seq,))
+            self._remove_passages(change.memory.id)
         with self._reindexed(*(plans.ids_of(change) if isinstance(change, plans.Move | plans.Unsay) else ())):
             for (before, after), (_, table, key) in zip(pairs, keyed, strict=True):
                 if before is None:
                     self._insert(table, rows.cells_of(after))
                 elif after is None:
-                    self._db.execute(f"DELETE FROM {table} {rows.where(table)}", key)  # noqa: S608
+                    self._write(f"DELETE FROM {table} {rows.where(table)}", key)  # noqa: S608
                 else:
-                    self._db.execute(rows.update_sql(table), (*rows.sealed(rows.cells_of(after)), *key))
+                    self._write(rows.update_sql(table), (*rows.sealed(rows.cells_of(after)), *key))
         if isinstance(change, plans.Create):
-            self._add_passages(change.memory.id, spans(change.memory, change.messages))
+            self._add_passages(change.memory, spans(change.memory, change.messages), change.messages)
         elif isinstance(change, plans.Say):
             thread = self.get(change.id, follow=False)
-            self._add_passages(change.id, message_spans(thread, change.messages) if thread else ())
+            if thread is None:
+                raise _missing(change.id)
+            self._add_passages(thread, message_spans(thread, change.messages), change.messages)
         return True
+
+    def _stored(self, keyed: list[tuple[type[Any], str, tuple[str, ...]]]) -> list[Any]:
+        """The values with these keys; None where there is none."""
+        return [next(iter(self._read(kind, rows.where(table), *key)), None) for kind, table, key in keyed]
 
     def _pairs(self, change: Change) -> list[tuple[Any, Any]]:
         """The rows of a change, before and after; None where there is none."""
@@ -136,7 +149,7 @@ class Journal(Search):
     def _update(self, change: Update) -> bool:
         memory = self.get(change.id, follow=False)
         if memory is None:
-            raise Conflict(f"{change.id} no longer exists.", hint=_NOTHING)
+            raise _missing(change.id)
         now = {name: encode_field(memory, name) for name in change.after}
         if now == change.after:
             return False
@@ -150,7 +163,7 @@ class Journal(Search):
         # A message that the body repeats is not found twice.
         is_own = told == {"body"} and not self._first(_REPEATED, change.id, memory.body, after.body)
         with self._reindexed(*((change.id,) if told else ()), own=is_own):
-            self._db.execute(rows.update_sql("memory"), (*rows.sealed(rows.cells_of(after)), change.id))
+            self._write(rows.update_sql("memory"), (*rows.sealed(rows.cells_of(after)), change.id))
         return True
 
     def undo(self, change: str, header: ChangeHeader, *, dry_run: bool = False) -> Plan:
@@ -196,34 +209,29 @@ class Journal(Search):
             case _:
                 return plans.inverse(plans.change_of(data))
 
-    def _record(self, header: ChangeHeader, plan: Plan | None, ids: Iterable[str] = ()) -> None:
+    def _record(self, header: ChangeHeader, plan: Plan | None, ids: Iterable[str] = ()) -> int:
         """The oldest entries are removed, a few at a time, so that no write pays for all of them."""
         done = plan.changes if plan else ()
         kept = canonical([{"do": plans.VERBS[type(one)], **_encode(one)} for one in done]) if plan else None
         cells = (header.change, header.at.micros, header.op, header.actor, header.summary, kept, header.undoes)
         seq = self._insert("journal", cells)
         touched = plan.touched() if plan else ids
-        self._every("INSERT INTO journal_memory SELECT value, ? FROM json_each(?)", seq, list(touched))
-        before = header.at.plus(days=-self._tuning.journal_days)
+        self._every("INSERT INTO journal_memory (id, seq) SELECT value, ? FROM json_each(?)", seq, list(touched))
+        before = header.at.plus(days=-self.journal_days)
         for old, at in self._every("SELECT seq, at FROM journal ORDER BY seq LIMIT 20"):
             if at >= before.micros:
                 break
-            self._db.execute("DELETE FROM journal WHERE seq = ?", (old,))
+            self._write("DELETE FROM journal WHERE seq = ?", (old,))
+        return seq
 
     def log(self, *, limit: int, memory: str = "", change: str = "") -> list[Entry]:
         given = {"seq IN (SELECT seq FROM journal_memory WHERE id = ?)": memory, "change = ?": change}
         asked = {condition: value for condition, value in given.items() if value}
-        # From the newest on, and no further than the limit: a journal has a row for every turn of every session.
-        newest = f"SELECT DISTINCT change FROM journal WHERE {' AND '.join(asked) or '1'} ORDER BY seq DESC LIMIT ?"  # noqa: S608
-        among = " AND ".join([f"change IN ({newest})", *asked])
-        sql = f"""
-            SELECT change, min(at), op, actor, summary, undoes, sum(plan IS NULL) FROM journal
-            WHERE {among} GROUP BY change ORDER BY max(seq) DESC"""  # noqa: S608
         touched = """SELECT DISTINCT id FROM journal_memory
                      WHERE seq IN (SELECT seq FROM journal WHERE change = ?) LIMIT 100"""
         undoing = "SELECT change FROM journal WHERE undoes = ? ORDER BY seq DESC LIMIT 1"
         found = []
-        for id, at, op, actor, summary, undoes, purged in self._every(sql, *asked.values(), limit, *asked.values()):
+        for id, at, op, actor, summary, undoes, purged in self._entries(asked, limit):
             ids = tuple(one for (one,) in self._every(touched, id))
             # An undo can be undone, too: of such a chain every second one is in effect.
             chain = [id]
@@ -234,10 +242,8 @@ class Journal(Search):
         return found
 
     def journalled(self, change: str, *, memory: str = "", limit: int = 100) -> list[dict[str, Any]]:
-        sql = """SELECT one.value FROM journal, json_each(plan) AS one
-                 WHERE change = ?1 AND (?2 = '' OR instr(one.value, ?2)) ORDER BY seq, one.key LIMIT ?3"""
         found = []
-        for data in [json.loads(one) for (one,) in self._every(sql, change, memory, limit)]:
+        for data in map(json.loads, self._plan_parts(change, memory, limit)):
             alike = {"do": "update", "before": data.get("before"), "after": data.get("after")}
             is_alike = data["do"] == plans.VERBS[UpdateAll]
             found += [alike | {"id": id} for id in data["ids"] if memory in ("", id)] if is_alike else [data]
@@ -247,12 +253,12 @@ class Journal(Search):
         """With a header, the journal keeps that it happened and to which ids, so that nothing brings them back."""
         listed = list(ids)
         with self.transaction():
-            self._drop_index()
-            self._every(_FORGET_OUTCOMES, listed)
+            self._forget_sessions(ids)
+            there = {id for (id,) in self._every(f"SELECT id FROM memory WHERE id {AMONG}", listed)}  # noqa: S608
             for id in ids:
-                if whole := self._current(id):
+                if id in there and (whole := self._current(id)):
                     self._apply(plans.Unlink(bridge) for bridge in self.bridges(id))
-                    self._db.execute("DELETE FROM alias WHERE old = ?1 OR new = ?1", (id,))
+                    self._write("DELETE FROM alias WHERE old = ?1 OR new = ?1", (id,))
                     self._apply([plans.Remove(*whole)])
             # Journal entries about these memories keep their place in the order and lose what they said.
             sql = f"""SELECT seq, {rows.select("journal")} FROM journal
@@ -260,24 +266,15 @@ class Journal(Search):
             emptied = self._every(sql, listed)
             for seq, change, at, op, actor, _summary, _plan, undoes in emptied:
                 cells = (change, at, op, actor, "purged", None, undoes)
-                self._db.execute(rows.update_sql("journal"), (*rows.sealed(cells), seq))
-            for gone in (
-                f"journal_memory WHERE id {AMONG}",
-                f"recall WHERE seq IN (SELECT seq FROM recall_memory WHERE id {AMONG})",  # noqa: S608
-                f"shown WHERE substr(memory, 1, instr(memory || '#', '#') - 1) {AMONG}",
-            ):
-                self._every(f"DELETE FROM {gone}", listed)  # noqa: S608
+                self._write(rows.update_sql("journal"), (*rows.sealed(cells), seq))
+            self._every(f"DELETE FROM journal_memory WHERE id {AMONG}", listed)  # noqa: S608
             if header is not None:
                 self._record(header, None, ids)
-        with translated_errors(self.path):
-            # No byte of what was deleted may stay: in the index's old segments, in free pages, in the log.
-            self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            self._db.execute("VACUUM")
-            if self._value("PRAGMA wal_checkpoint(TRUNCATE)"):
-                problem = "Deleted, but another process still reads the old data, which stays on disk until that ends."
-                raise StoreBusy(problem, hint="End other programs that use Recollect, then purge the same ids again.")
         return len(emptied)
+
+
+def _missing(id: str) -> Conflict:
+    return Conflict(f"{id} no longer exists.", hint=_NOTHING)
 
 
 def _conflict(change: Change) -> Conflict:

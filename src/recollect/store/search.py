@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.base.errors import Conflict
 from recollect.base.ids import fresh_key
 from recollect.base.moment import Moment
 from recollect.model.memory import Memory, Message
-from recollect.model.passage import Span, embeddable, spans
+from recollect.model.passage import Span, embeddable
 from recollect.model.query import Owner, PassageEvidence, Place, TermEvidence, VectorEvidence, WordEvidence
 from recollect.model.session import StateRecord
 from recollect.store import rows, tokenizer
 from recollect.store.connect import translated_errors
-from recollect.store.database import AMONG, Database
+from recollect.store.database import Database
+from recollect.store.engine import AMONG, Indexed, IndexRow
 
 if TYPE_CHECKING:
     from recollect.store.passage_index import PassageIndex
@@ -59,8 +58,7 @@ _BESIDE_MESSAGE = """
     FROM message g WHERE g.seq = -?2"""
 _SIZE = """SELECT octet_length(content) FROM message WHERE seq = -?1
            UNION ALL SELECT octet_length(body) FROM memory WHERE seq = ?1"""
-TEXTS = "SELECT seq, title, body, topics FROM passage_text WHERE seq IN (SELECT seq FROM passage WHERE memory_seq = ?)"
-_Row = tuple[int, str, str, str]  # a passage as the full text has it: seq, title, body, topics
+_TEXTS = "SELECT seq, title, body, topics FROM passage_text WHERE seq IN (SELECT seq FROM passage WHERE memory_seq = ?)"
 
 
 def _quoted(terms: Iterable[str]) -> str:
@@ -68,36 +66,18 @@ def _quoted(terms: Iterable[str]) -> str:
 
 
 class Search(Database):
-    def _add_passages(self, id: str, found: Iterable[Span]) -> None:
-        """The memory's other passages are not looked at: a thread grows at the same cost however long it is."""
-        seq = self._seq(id)
+    def _add_passages(self, memory: Memory, found: Iterable[Span], messages: Sequence[Message]) -> None:
+        seq = self._seq(memory.id)
         [last] = self._first("SELECT coalesce(max(seq), 0) FROM passage WHERE memory_seq = ?", seq)
         self._put_passages(seq, found)
-        self._index(new=self._every(f"{TEXTS} AND seq > ?", seq, last))
+        self._index(new=self._every(f"{_TEXTS} AND seq > ?", seq, last))
 
-    @contextmanager
-    def _reindexed(self, *ids: str, own: bool = False) -> Iterator[None]:
-        """Around a change of these memories' text. Passages that stay the same keep their number and their vectors;
-        vectors and index files go by a passage's number, so with other words, title or topics it gets another. `own`:
-        messages are found as before, only the memory's own text is another one."""
-        indexed = {id: self._indexed(self._seq(id), own) for id in ids}
-        yield
-        for id, before in indexed.items():
-            seq, memory = self._seq(id), self.get(id, follow=False)
-            messages = self.messages(id) if not own else ()
-            wanted, now = set(spans(memory, messages) if memory else ()), self._indexed(seq, own)
-            same = {passage for passage, held in before.items() if held[0][0] in wanted and now.get(passage) == held}
-            self._put_passages(seq, sorted(wanted - {before[passage][0][0] for passage in same}))
-            gone, put = before.keys() - same, self._indexed(seq, own).items() - now.items()
-            # Where only the title or the topics are other ones, it means the same.
-            means = {words: new for new, (words, _) in put}
-            moved = [(means[before[old][0]], old) for old in gone if before[old][0] in means]
-            self._db.executemany("UPDATE vector SET passage_seq = ? WHERE passage_seq = ?", moved)
-            self._db.executemany("DELETE FROM passage WHERE seq = ?", [(passage,) for passage in gone])
-            self._index(sorted(before[old][1] for old in gone), sorted(row for _, (_, row) in put))
+    def _remove_passages(self, id: str) -> None:
+        seq = self._seq(id)
+        self._index(gone=self._every(_TEXTS, seq))
+        self._db.execute("DELETE FROM passage WHERE memory_seq = ?", (seq,))
 
-    def _indexed(self, seq: int, own: bool = False) -> dict[int, tuple[tuple[Span, str, str], _Row]]:
-        """The passages by number: where it is with the words that it was embedded by, and its row in the full text."""
+    def _indexed(self, seq: int, own: bool = False) -> Indexed:
         sql = """
             SELECT coalesce(g.id, ''), p.start, p.length, p.voice, t.own_title, p.seq, t.title, t.body, t.topics
             FROM passage p JOIN passage_text t ON t.seq = p.seq LEFT JOIN message g ON g.seq = p.message_seq
@@ -105,19 +85,12 @@ class Search(Database):
         sql += " AND p.message_seq IS NULL" if own else ""
         return {row[5]: ((Span(*row[:4]), row[4], row[7]), row[5:]) for row in self._every(sql, seq)}
 
-    def _seq(self, id: str) -> int:
-        row = self._first("SELECT seq FROM memory WHERE id = ?", id)
-        if row is None:
-            raise Conflict(f"{id} no longer exists.", hint="Nothing was written.")
-        return int(row[0])
-
     def _put_passages(self, seq: int, found: Iterable[Span]) -> None:
         sql = """INSERT INTO passage (memory_seq, message_seq, start, length, voice)
                  VALUES (?, (SELECT seq FROM message WHERE id = ?), ?, ?, ?)"""
         self._db.executemany(sql, [(seq, one.message_id, one.start, one.length, one.voice) for one in found])
 
-    def _index(self, gone: Iterable[_Row] = (), new: Iterable[_Row] = ()) -> None:
-        """What is gone must be given as it was when it was indexed."""
+    def _index(self, gone: Iterable[IndexRow] = (), new: Iterable[IndexRow] = ()) -> None:
         for row in gone:
             self._db.execute("INSERT INTO words(words, rowid, title, body, topics) VALUES ('delete', ?, ?, ?, ?)", row)
             self._term_counts.subtract(self._terms_of(row))
@@ -125,7 +98,7 @@ class Search(Database):
             self._db.execute("INSERT INTO words(rowid, title, body, topics) VALUES (?, ?, ?, ?)", row)
             self._term_counts.update(self._terms_of(row))
 
-    def _terms_of(self, row: _Row) -> set[str]:
+    def _terms_of(self, row: IndexRow) -> set[str]:
         return {_ALL} | {term for text in row[1:] for term in tokenizer.terms(self._analyse, text)}
 
     def words(self, question: str, *, most: int = 0) -> WordEvidence:
@@ -159,17 +132,6 @@ class Search(Database):
 
             totals = self._value("SELECT block FROM words_data WHERE id = 1")
             return IndexedWords.of(evidence, index, totals, None if is_whole else self._gone)
-
-    def _within(self, known: list[tuple[int, str]], most: int) -> tuple[list[tuple[int, str]], int]:
-        """The terms that together are in no more than so many passages, and after which passage."""
-        chosen, postings = list[tuple[int, str]](), 0
-        for count, term in known:
-            if chosen and postings + count > most:
-                break
-            chosen.append((count, term))
-            postings += count
-        newest = self._value("SELECT coalesce(max(seq), 0) FROM passage") if postings > most else 0
-        return chosen, int(newest * (1 - most / postings)) if newest else 0
 
     def _compare(self, index: PassageIndex) -> tuple[int, bool]:
         """How many passages came after the file was made, and whether none of its own was deleted."""
@@ -366,14 +328,3 @@ class Search(Database):
                 is_answered = unit in asking and after and self._value(_SIZE, *after) <= SHORT_ANSWER
                 found[unit] = place._replace(before=before, after=after, asks=bool(is_answered))
         return found
-
-    def read_units(self, units: Sequence[int]) -> list[tuple[int, Memory, Message | None]]:
-        sql = f"""
-            SELECT -g.seq, m.seq, {rows.select("message", prefix="g.")} FROM json_each(?) w
-            JOIN message g ON g.seq = -w.value JOIN memory m ON m.id = g.thread_id"""  # noqa: S608
-        turns = {unit: (seq, rows.to_value(Message, cells)) for unit, seq, *cells in self._every(sql, list(units))}
-        found: dict[int, tuple[int, Message | None]] = {unit: turns.get(unit, (unit, None)) for unit in units}
-        sql = f"SELECT seq, {rows.select('memory')} FROM memory WHERE seq {AMONG}"  # noqa: S608
-        listed = list({seq for seq, _ in found.values()})
-        memories = {seq: rows.to_value(Memory, cells) for seq, *cells in self._every(sql, listed)}
-        return [(unit, memories[seq], turn) for unit, (seq, turn) in found.items() if seq in memories]

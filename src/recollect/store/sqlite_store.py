@@ -15,7 +15,7 @@ from typing import Any
 
 import apsw
 
-from recollect.base.errors import BadInput, NotFound, StoreDamaged
+from recollect.base.errors import BadInput, NotFound, StoreBusy, StoreDamaged
 from recollect.base.moment import Moment
 from recollect.model.memory import Bridge, Memory, Message
 from recollect.model.passage import Span, spans
@@ -23,9 +23,10 @@ from recollect.model.plan import Alias, Change, Link
 from recollect.model.result import Counts, Finding
 from recollect.store import connect, rows, tokenizer
 from recollect.store.connect import translated_errors
-from recollect.store.database import silent
+from recollect.store.engine import AMONG, silent
 from recollect.store.journal import Journal, ids_in
-from recollect.store.protocol import Progress
+from recollect.store.protocol import ChangeHeader, Progress
+from recollect.store.search import Search
 
 _MENDS = "(`recollect reindex` repairs it)"
 _VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, words, row)"
@@ -46,7 +47,59 @@ _QUERIES = {
 }  # fmt: skip
 
 
-class SqliteStore(Journal):
+# Outcomes of the sessions that these memories came from, whose words they may share, and those that name them. Before
+# the memories themselves go: they say which sessions these were, or, deleted ones, the journal does.
+_FORGET_OUTCOMES = """
+    WITH gone (id) AS (SELECT value FROM json_each(?1)),
+    source (session) AS (
+        SELECT "group" FROM memory WHERE id IN gone AND "group" <> '' UNION
+        SELECT substr(value, 9) FROM memory, json_each(memory.tags) WHERE memory.id IN gone AND value LIKE 'session:%'),
+    journalled (plan) AS (
+        SELECT plan FROM journal JOIN journal_memory m USING (seq) WHERE m.id IN gone AND plan IS NOT NULL)
+    DELETE FROM outcome WHERE session IN source
+        OR EXISTS (SELECT 1 FROM journalled WHERE instr(journalled.plan, outcome.session))
+        OR EXISTS (SELECT 1 FROM json_each(outcome.shown) WHERE value IN gone)"""
+
+
+class SqliteStore(Journal, Search):
+    def _update_alike(self, names: tuple[str, ...], cells: list[rows.Cell], ids: tuple[str, ...]) -> set[str]:
+        return {id for (id,) in self._every(rows.update_plain_sql(names), *cells, list(ids))}
+
+    def _entries(self, asked: dict[str, str], limit: int) -> list[Any]:
+        # From the newest on, and no further than the limit: a journal has a row for every turn of every session.
+        newest = f"SELECT DISTINCT change FROM journal WHERE {' AND '.join(asked) or '1'} ORDER BY seq DESC LIMIT ?"  # noqa: S608
+        among = " AND ".join([f"change IN ({newest})", *asked])
+        sql = f"""
+            SELECT change, min(at), op, actor, summary, undoes, sum(plan IS NULL) FROM journal
+            WHERE {among} GROUP BY change ORDER BY max(seq) DESC"""  # noqa: S608
+        return self._every(sql, *asked.values(), limit, *asked.values())
+
+    def _plan_parts(self, change: str, memory: str, limit: int) -> list[str]:
+        sql = """SELECT one.value FROM journal, json_each(plan) AS one
+                 WHERE change = ?1 AND (?2 = '' OR instr(one.value, ?2)) ORDER BY seq, one.key LIMIT ?3"""
+        return [part for (part,) in self._every(sql, change, memory, limit)]
+
+    def _forget_sessions(self, ids: Sequence[str]) -> None:
+        self._drop_index()
+        self._every(_FORGET_OUTCOMES, list(ids))
+        for gone in (
+            f"recall WHERE seq IN (SELECT seq FROM recall_memory WHERE id {AMONG})",  # noqa: S608
+            f"shown WHERE substr(memory, 1, instr(memory || '#', '#') - 1) {AMONG}",
+        ):
+            self._every(f"DELETE FROM {gone}", list(ids))  # noqa: S608
+
+    def purge(self, ids: tuple[str, ...], header: ChangeHeader | None = None) -> int:
+        emptied = super().purge(ids, header)
+        with translated_errors(self.path):
+            # No byte of what was deleted may stay: in the index's old segments, in free pages, in the log.
+            self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self._db.execute("VACUUM")
+            if self._value("PRAGMA wal_checkpoint(TRUNCATE)"):
+                problem = "Deleted, but another process still reads the old data, which stays on disk until that ends."
+                raise StoreBusy(problem, hint="End other programs that use Recollect, then purge the same ids again.")
+        return emptied
+
     def counts(self) -> Counts:
         kinds = self._every("SELECT kind, status, count(*) FROM memory GROUP BY kind, status ORDER BY kind, status")
         models = self._every("SELECT model, vectors FROM vector_count WHERE vectors > 0 ORDER BY model")
