@@ -130,3 +130,11 @@ class ModelUnfit(ModelError):
 
 class EndpointFailed(ModelError):
     """The embedding endpoint does not answer, or not as agreed."""
+
+
+class TeamUnreachable(StoreError, exit_code=12):
+    """The team's server does not answer; the local memory goes on."""
+
+
+class TeamRefused(StoreError, exit_code=13):
+    """The team's server does not accept the login, or the login may not do this."""

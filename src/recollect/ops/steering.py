@@ -241,7 +241,9 @@ def compact(
     return Compacted(str(strategy), app.dry_run, tuple(actions), before, after, scope, change, (*notes, *kept_out))
 
 
-def _find_close(app: App, store: LocalStore, awake: list[ThreadState], above: float) -> tuple[list[Pair], tuple[str, ...]]:
+def _find_close(
+    app: App, store: LocalStore, awake: list[ThreadState], above: float
+) -> tuple[list[Pair], tuple[str, ...]]:
     """Threads of one lane that are near to each other, without pins; and what to tell the user about it. A few passages
     without a vector are embedded on the spot, and nothing of that is kept."""
     app.progress(0, _STEPS, "steps")

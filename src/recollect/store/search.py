@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from recollect.store.passage_index import PassageIndex
     from recollect.store.vectors import Vectors
 
-MAX_TERMS, _MAX_UNKNOWN = 16, 10  # a key or a hash falls into many terms that no passage has
+MAX_TERMS, MAX_UNKNOWN = 16, 10  # a key or a hash falls into many terms that no passage has
 MAX_POSTINGS = 3_000
 INDEXED_FROM = 2_000  # passages: with fewer the database's own index is as fast
 _INDEX = "passage_index"  # the state that says which index file belongs to the database
@@ -125,7 +125,7 @@ class Search(Database):
                 rows = self._every(sql, _quoted([term]), floor, MAX_POSTINGS if index else -1) if later else []
                 found.append(TermEvidence(term, count, tuple(rows), -1 / rarity))
             unknown = [term for term in meaning if not counts.get(term)]
-            evidence = WordEvidence(passages, (*found, *(TermEvidence(term, 0, ()) for term in unknown[:_MAX_UNKNOWN])))
+            evidence = WordEvidence(passages, (*found, *(TermEvidence(term, 0, ()) for term in unknown[:MAX_UNKNOWN])))
             if index is None:
                 return evidence
             from recollect.store.passage_index import IndexedWords
