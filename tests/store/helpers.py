@@ -17,7 +17,7 @@ from recollect.model.plan import Alias, Change, Create, Link, Plan
 from recollect.model.query import Hit, Query
 from recollect.model.session import LedgerKey, Pointer, Session, ShownMemory, Way
 from recollect.ops.memories import load_whole
-from recollect.store import Store
+from recollect.store import LocalStore, Store
 from tests.values import AGE, NOW, act, bridge, messages, plan, rule, thread
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +62,7 @@ def session(id: str = "s-1", *, last_at: Moment = NOW, number: int = 0, epoch: i
     return Session(id=id, host="claude-code", started_at=NOW, last_at=last_at, number=number, epoch=epoch)
 
 
-def show(store: Store, key: LedgerKey, marks: Sequence[str], at: Moment = NOW) -> None:
+def show(store: LocalStore, key: LedgerKey, marks: Sequence[str], at: Moment = NOW) -> None:
     store.put(*(ShownMemory(mark, Way.TOLD, at, "", *key) for mark in marks))
 
 

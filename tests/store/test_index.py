@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from recollect.lifecycle import edits
 from recollect.model.memory import Memory, Thread
 from recollect.model.plan import Create, Plan, Say
-from recollect.store import SqliteStore, LocalStore, Tuning, passage_index
+from recollect.store import LocalStore, SqliteStore, Tuning, passage_index
 from recollect.store.passage_index import PassageIndex, open_index
 from tests.store.helpers import HOUSE, delete_plan, do, start, traces
 from tests.values import NOW, act, messages, note, thread

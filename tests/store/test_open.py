@@ -18,7 +18,7 @@ from recollect.base.errors import RecollectError, StoreDamaged, StoreForeign, St
 from recollect.model.memory import Note
 from recollect.model.plan import Create
 from recollect.model.query import Query
-from recollect.store import SqliteStore, LocalStore, Tuning, connect
+from recollect.store import LocalStore, SqliteStore, Tuning, connect
 from tests.store.helpers import contents, do, finished, search, start
 from tests.values import note
 

@@ -33,6 +33,11 @@ from tests.values import NOW, act, plan, rule, thread
 CANARY = "xylocarp"
 
 
+@pytest.fixture
+def store(local: LocalStore) -> LocalStore:
+    return local
+
+
 def outcome(act: str = "toolu_1", **given: object) -> Outcome:
     made = Outcome(
         kind=Ending.FAILURE, at=NOW, session="s-1", act=act, actor="Bash", action="npm test", next_state="no script",
@@ -166,7 +171,9 @@ def test_events_and_outcomes_are_not_kept_for_ever(store: LocalStore, monkeypatc
 
 
 @pytest.mark.parametrize("is_deleted", [False, True])
-def test_a_purge_takes_ledgers_and_the_outcomes_of_the_same_sessions_along(store: LocalStore, path: Path, is_deleted: bool):
+def test_a_purge_takes_ledgers_and_the_outcomes_of_the_same_sessions_along(
+    store: LocalStore, path: Path, is_deleted: bool
+):
     lesson = rule("Lesson", body=CANARY, group="s-1", tags=("session:s-1", "session:s-2"))
     do(store, Create(lesson), Create(rule("Other", body="stays", group="s-3")))
     show(store, ME, [lesson.id])

@@ -12,7 +12,7 @@ from recollect.base.structs import replace
 from recollect.model.plan import Alias, Create, Link, Update
 from recollect.model.session import Ending, Outcome, StateRecord
 from recollect.store import LocalStore, salvage, tokenizer
-from tests.store.conftest import ENGINES
+from tests.store.conftest import open_sqlite
 from tests.store.helpers import (
     AUTH,
     DEPLOY,
@@ -35,7 +35,7 @@ from tests.values import NOW, rule
 
 @pytest.fixture
 def store(path: Path) -> Iterator[LocalStore]:
-    with closing(ENGINES["sqlite"](path)) as store:
+    with closing(open_sqlite(path)) as store:
         do(store, *HOUSE)
         store.put_vectors("small", [(seq, vector(1, 0)) for seq, _ in store.vectorless("small", 100)])
         outcome = Outcome(kind=Ending.FAILURE, at=NOW, session="s-1", act="toolu_1")

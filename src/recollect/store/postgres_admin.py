@@ -148,7 +148,9 @@ def _login_sql(name: str, role: str) -> str:
 
 def _log_in(db: Connection, name: str, before: str) -> TeamLogin:
     role, password = _draw_role(name), fresh_key()
-    hashed = db.use(lambda one: one.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256").decode())
+    hashed = db.use(
+        lambda one: one.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256").decode()
+    )
     script = f"BEGIN; {before}{_login_sql(name, role)}ALTER ROLE \"{role}\" PASSWORD '{hashed}'; COMMIT"
     try:
         db.run(script)

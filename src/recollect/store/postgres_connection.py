@@ -1,8 +1,8 @@
 """One connection to a team's PostgreSQL: every use ends by a deadline, a lost connection is made again, and what is
 wrong is reported in our own words, never with a password in it.
 
-A server that hangs or a network that swallows bytes would keep libpq waiting for minutes, so a watchdog shuts the socket
-down when the deadline has passed. Works behind PgBouncer in transaction mode: nothing is prepared, and no setting
+A server that hangs or a network that swallows bytes would keep libpq waiting for minutes, so a watchdog shuts the
+socket down when the deadline has passed. Works behind PgBouncer in transaction mode: nothing is prepared, and no setting
 outlives a transaction. psycopg is imported when a connection is made, never before."""
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ _SPELLINGS = tuple(
         (r"FROM json_each\(\?\) w", "FROM unnest(?::bigint[]) w (value)"),
         (r"FROM json_each\(\?\)", "FROM unnest(?::text[]) w (value)"),
         (r"\binstr\(", "strpos("),
+        (r"lower\(\?\)", 'lower(?::text COLLATE "C")'),  # as the columns: ASCII alone
         (r"LIMIT (\?\d*)", r"LIMIT nullif(\1::bigint, -1)"),
         (rf"\b(FROM|JOIN|INTO|UPDATE) ({_TABLES})\b", r"\1 recollect.\2"),
     )

@@ -1,8 +1,8 @@
-"""A team's database: logging in, reading, the one way to write (a transaction), and the index of passages. The tables are
-in team_schema.sql.
+"""A team's database: logging in, reading, the one way to write (a transaction), and the index of passages. The tables
+are in team_schema.sql.
 
-Writers of one tenant take turns, so what a transaction reads stays so. Row numbers are drawn here, and writes wait until
-something is read or the transaction ends: a change of many memories then takes few round trips."""
+Writers of one tenant take turns, so what a transaction reads stays so. Row numbers are drawn here, and writes wait
+until something is read or the transaction ends: a change of many memories then takes few round trips."""
 
 from __future__ import annotations
 
@@ -28,15 +28,18 @@ _WEIGHTS = ((2.0, True), (1.0, False), (1.5, True))  # of title, body and topics
 _MAX_TERM_BYTES = 500  # an index row takes some 2,700
 _MAX_WAITING = 50_000  # postings
 _NUMBERED = frozenset({"memory", "message", "journal"})
+_COUNTERS = ("memory", "message", "passage", "journal", "words", "writes")
 
 POSTGRES = Dialect(
     listed="""strpos(lower({0}), lower(?)) > 0
-        AND EXISTS (SELECT 1 FROM json_array_elements_text({0}::json) t (value) WHERE lower(t.value) = lower(?))""",
+        AND EXISTS (SELECT 1 FROM json_array_elements_text({0}::json) t (value)
+            WHERE lower(t.value COLLATE "C") = lower(?))""",
     asleep="""greatest(0, ?::bigint - reinforced_at) / 86400e6::float8
         - CASE WHEN weight >= ? THEN ?::float8 * greatest(1.0, ln(weight / ?::float8) / ln(2.0)) ELSE 0.0 END""",
     is_pinned="pinned <> 0",
     marks="""(length(ratings) - length(replace(ratings, ':false', ''))) / 6 * 10
-        + length(own) - length(replace(own, '-', '')) + CASE WHEN strpos(ratings, '"never":true') > 0 THEN 1000 ELSE 0 END""",
+        + length(own) - length(replace(own, '-', ''))
+        + CASE WHEN strpos(ratings, '"never":true') > 0 THEN 1000 ELSE 0 END""",
     drifts="json_array_length(own::json -> 'drift')",
     likeness="""strpos(id, ?) > 0 OR strpos(lower(title), lower(?)) > 0 DESC,
         right(id, 6) = right(?, 6) DESC, left(id, 15) = left(?, 15) DESC, seq DESC""",
@@ -54,6 +57,8 @@ class TeamDatabase(Engine):
     def __init__(self, url: str, *, team: str = "", timeout_s: float = 5.0) -> None:
         self._db = Connection(parse_url(url), timeout_s)
         self._counters: dict[str, int] = {}  # in a transaction; so are the following
+        self._numbers: dict[tuple[str, rows.Cell], int] = {}  # of memories and messages that it wrote
+        self._absent: set[tuple[str, str]] = set()  # ids that are known to be free
         self._waiting: list[tuple[str, list[Sequence[Any]]]] = []
         self._new_postings: dict[tuple[str, int], tuple[float, int, bool]] = {}
         self._old_postings: list[tuple[str, int]] = []
@@ -129,10 +134,15 @@ class TeamDatabase(Engine):
             self._db.in_transaction = False
 
     def _write(self, sql: str, *values: Sequence[Any]) -> None:
+        """Rows of several tables that are only added can be written in any order: they are written table by table."""
         self._has_written |= bool(values)
-        if self._waiting and self._waiting[-1][0] == sql:
-            self._waiting[-1][1].extend(values)
-        elif values:
+        for other, waiting in reversed(self._waiting):
+            if other == sql:
+                waiting.extend(values)
+                return
+            if not (sql.startswith("INSERT") and other.startswith("INSERT")):
+                break
+        if values:
             self._waiting.append((sql, list(values)))
 
     def _insert(self, table: str, cells: tuple[rows.Cell, ...], *, replace: bool = False) -> int:
@@ -140,6 +150,8 @@ class TeamDatabase(Engine):
         seq = self._draw(table) if table in _NUMBERED else 0
         if seq:
             names, given = f"seq, {names}", (seq, *given)
+            self._numbers[table, cells[0]] = seq
+            self._absent.discard((table, str(cells[0])))
         sql = f"INSERT INTO {table} (tenant, {names}) VALUES ({', '.join('?' * (len(given) + 1))})"  # noqa: S608
         if replace:
             changed = ", ".join(f'"{name}" = excluded."{name}"' for name in (*rows.COLUMNS[table], "hash"))
@@ -203,10 +215,12 @@ class TeamDatabase(Engine):
                 self._counters = before
                 for waiting in (self._waiting, self._new_postings, self._old_postings, self._term_counts):
                     waiting.clear()
+                self._numbers.clear()
                 with suppress(TeamUnreachable):  # the server takes back what was not committed
                     self._db.run("ROLLBACK TO part; RELEASE part" if is_part else "ROLLBACK")
             if not is_part:
                 self._db.in_transaction = False
+                self._numbers.clear()
 
     def _begin(self) -> None:
         limit = math.ceil(max(self._db.timeout_s, 1.0) * 1_000)
@@ -216,14 +230,13 @@ class TeamDatabase(Engine):
             f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = {limit}; "
             f"SET LOCAL statement_timeout = {max(limit, 60_000)}; {pick}"
             f"SELECT pg_advisory_xact_lock(hashtextextended('recollect {self.tenant}', 0)); "
-            "SELECT recollect.schema_version(), recollect.current_tenant(), memory, message, passage, journal, words, writes "
-            "FROM (SELECT) AS one LEFT JOIN recollect.counter ON TRUE"
+            f"SELECT recollect.schema_version(), recollect.current_tenant(), {', '.join(_COUNTERS)} "
+            "FROM (SELECT) AS one LEFT JOIN recollect.counter ON TRUE"  # noqa: S608
         )
         self._db.in_transaction = True
         self._has_written = False
         [(version, tenant, *numbers)] = found
-        names = ("memory", "message", "passage", "journal", "words", "writes")
-        self._counters = {name: number or 0 for name, number in zip(names, numbers, strict=True)}
+        self._counters = {name: number or 0 for name, number in zip(_COUNTERS, numbers, strict=True)}
         try:
             check_version(version)
             if tenant != self.tenant:
@@ -266,13 +279,22 @@ class TeamDatabase(Engine):
             said.setdefault(message.thread_id, []).append(message)
         return lambda id: tuple(said.get(id, ()))
 
+    def _seq(self, id: str) -> int:
+        return self._numbers.get(("memory", id)) or super()._seq(id)
+
     # The index
 
     def _put_passages(self, seq: int, found: Iterable[Span]) -> None:
+        listed = list(found)
+        numbers: dict[str, int | None] = {"": None}
+        said = {one.message_id for one in listed} - {""}
+        numbers |= {id: self._numbers[("message", id)] for id in said if ("message", id) in self._numbers}
+        if missing := list(said - numbers.keys()):
+            numbers |= dict(self._every(f"SELECT id, seq FROM message WHERE id {AMONG}", missing))  # noqa: S608
         sql = """INSERT INTO passage (tenant, seq, memory_seq, message_seq, start, length, voice)
-                 VALUES (?, ?, ?, (SELECT seq FROM message WHERE id = ?), ?, ?, ?)"""
-        cells = [(one.message_id, one.start, one.length, one.voice) for one in found]
-        self._write(sql, *[(self.tenant, self._draw("passage"), seq, *one) for one in cells])
+                 VALUES (?, ?, ?, ?, ?, ?, ?)"""
+        cells = [(seq, numbers[one.message_id], one.start, one.length, one.voice) for one in listed]
+        self._write(sql, *[(self.tenant, self._draw("passage"), *one) for one in cells])
 
     def _add_passages(self, memory: Memory, found: Iterable[Span], messages: Sequence[Message]) -> None:
         listed, last = list(found), self._counters["passage"]
@@ -284,6 +306,7 @@ class TeamDatabase(Engine):
 
     def _remove_passages(self, id: str) -> None:
         seq = self._seq(id)
+        self._numbers.pop(("memory", id), None)
         self._index(gone=[row for _, row in self._indexed(seq).values()])
         self._write("DELETE FROM passage WHERE memory_seq = ?", (seq,))
 

@@ -1,5 +1,5 @@
-"""The evidence that a team's store has on a question: by words, by vectors, and where each thing that was found is. Ranks
-nothing. As search.py does it for SQLite; nearness is computed by the server, which sends numbers, not vectors."""
+"""The evidence that a team's store has on a question: by words, by vectors, and where each thing that was found is.
+Ranks nothing. As search.py does it for SQLite; nearness is computed by the server, which sends numbers, not vectors."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class TeamSearch(TeamDatabase):
                       (SELECT passage_seq, '' AS part FROM fitting WHERE is_name ORDER BY passage_seq DESC LIMIT ?3)
                       UNION ALL (SELECT passage_seq, ?4 FROM fitting ORDER BY passage_seq DESC LIMIT ?3)) w
                   JOIN passage p ON p.seq = w.passage_seq JOIN memory m ON m.seq = p.memory_seq
-                  WHERE m.status IN ('active', 'suspended') AND strpos(lower(m.title), lower(w.part)) > 0
+                  WHERE m.status IN ('active', 'suspended') AND strpos(lower(m.title), lower(w.part COLLATE "C")) > 0
                   ORDER BY m.seq DESC"""  # noqa: S608
         return [seq for (seq,) in self._every(sql, terms, len(terms), limit, topic)]
 
@@ -85,8 +85,8 @@ class TeamSearch(TeamDatabase):
         dim, near = len(question) // 4, self._near("v.data")
         units = [*self._nearest_units(model, asked, dim, count, vectors), *also]
         # The mean of several passages is their sum, made as long as the question: its length is the divisor.
-        sql = f"""SELECT unit, max(near), CASE WHEN count(*) > 1 THEN sum(near) / greatest(
-                      {self._vector}.vector_norm({self._vector}.sum(data::{self._vector}.vector)), 1e-9) ELSE sum(near) END,
+        length = f"{self._vector}.vector_norm({self._vector}.sum(data::{self._vector}.vector))"
+        sql = f"""SELECT unit, max(near), sum(near) / CASE WHEN count(*) > 1 THEN greatest({length}, 1e-9) ELSE 1 END,
                       max(memory_seq), max(near * (1 + ?4::float8 / 100 * voice))
                   FROM (SELECT p.unit, p.memory_seq, p.voice, v.data, {near.format("?1")} AS near
                         FROM passage p JOIN vector v ON v.passage_seq = p.seq
@@ -155,8 +155,8 @@ class TeamSearch(TeamDatabase):
             sql = f"""INSERT INTO vector (tenant, passage_seq, model, dim, data, hash)
                       SELECT ?1, v.seq, ?2, v.dim, v.data::{self._vector}.halfvec, v.hash
                       FROM unnest(?3::bigint[], ?4::integer[], ?5::text[], ?6::bytea[]) v (seq, dim, data, hash)
-                      WHERE EXISTS (SELECT 1 FROM passage p WHERE p.seq = v.seq) ON CONFLICT (tenant, passage_seq, model)
-                      DO UPDATE SET dim = excluded.dim, data = excluded.data, hash = excluded.hash"""  # noqa: S608
+                      WHERE EXISTS (SELECT 1 FROM passage p WHERE p.seq = v.seq)
+                      ON CONFLICT (tenant, passage_seq, model) DO UPDATE SET dim = excluded.dim, data = excluded.data, hash = excluded.hash"""  # noqa: S608
             if halves:
                 seqs, dims, data, texts = map(list, zip(*halves, strict=True))
                 hashes = [rows.seal((model, one)) for one in data]
@@ -206,10 +206,10 @@ class TeamSearch(TeamDatabase):
         return found
 
     def _beside(self, units: list[int]) -> list[tuple[int, int | None, int | None]]:
-        memories = """SELECT u.seq,
-            (SELECT max(m.seq) FROM memory m WHERE m.group_head = u.group_head AND m."group" = u."group" AND m.seq < u.seq),
-            (SELECT min(m.seq) FROM memory m WHERE m.group_head = u.group_head AND m."group" = u."group" AND m.seq > u.seq)
-            FROM memory u WHERE u.seq = ANY(?)"""
+        same = 'm.group_head = u.group_head AND m."group" = u."group" AND m."group" <> \'\''
+        memories = f"""SELECT u.seq, (SELECT max(m.seq) FROM memory m WHERE {same} AND m.seq < u.seq),
+                       (SELECT min(m.seq) FROM memory m WHERE {same} AND m.seq > u.seq)
+                       FROM memory u WHERE u.seq = ANY(?)"""  # noqa: S608
         messages = """SELECT -g.seq,
             (SELECT -m.seq FROM message m WHERE m.thread_id = g.thread_id AND (m.at, m.id) < (g.at, g.id)
              ORDER BY m.at DESC, m.id DESC LIMIT 1),

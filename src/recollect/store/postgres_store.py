@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from recollect.base.errors import StoreDamaged
 from recollect.base.moment import Moment
 from recollect.model.memory import Memory, Message
 from recollect.model.passage import Span, spans
+from recollect.model.plan import Change, Create, Say
 from recollect.model.result import Counts, Finding
 from recollect.model.session import StateRecord
 from recollect.store import rows
@@ -46,8 +47,9 @@ _QUERIES = {
         for table, key, reference, target, column in (
             ("message", "id", "thread_id", "memory", "id"), ("bridge", "source", "source", "memory", "id"),
             ("bridge", "target", "target", "memory", "id"), ("alias", "old", "new", "memory", "id"),
-            ("passage", "seq", "memory_seq", "memory", "seq"), ("vector", "passage_seq", "passage_seq", "passage", "seq"),
-            ("posting", "term", "passage_seq", "passage", "seq"), ("journal_memory", "id", "seq", "journal", "seq"),
+            ("passage", "seq", "memory_seq", "memory", "seq"), ("journal_memory", "id", "seq", "journal", "seq"),
+            ("vector", "passage_seq", "passage_seq", "passage", "seq"),
+            ("posting", "term", "passage_seq", "passage", "seq"),
         )
     ),
     "terms": f"""SELECT 'term', term, 'its count is wrong {_MENDS}' FROM (
@@ -102,12 +104,32 @@ class PostgresStore(Journal, TeamSearch):
 
     # The journal
 
+    def _apply(self, changes: Iterable[Change]) -> list[Change]:
+        """What is to be added is looked for once, not memory by memory."""
+        listed = list(changes)
+        added = [change for change in listed if isinstance(change, Create | Say)]
+        ids = {
+            "memory": [change.memory.id for change in added if isinstance(change, Create)],
+            "message": [message.id for change in added for message in change.messages],
+        }
+        for table, wanted in ids.items() if len(added) > 1 else ():
+            there = {id for (id,) in self._every(f"SELECT id FROM {table} WHERE id {AMONG}", wanted)}  # noqa: S608
+            self._absent |= {(table, id) for id in wanted if id not in there}
+        try:
+            return super()._apply(listed)
+        finally:
+            self._absent.clear()
+
     def _stored(self, keyed: list[tuple[type[Any], str, tuple[str, ...]]]) -> list[Any]:
         """Memories and messages all together."""
         found: dict[tuple[str, tuple[str, ...]], Any] = {}
         for kind, table in {(kind, table) for kind, table, _ in keyed if rows.KEYS[table] == ("id",)}:
-            ids = [key[0] for _, other, key in keyed if other == table]
-            found |= {(table, rows.key_of(one)): one for one in self._read(kind, f"WHERE id {AMONG}", ids)}
+            ids = [key[0] for _, other, key in keyed if other == table and (table, key[0]) not in self._absent]
+            found |= (
+                {}
+                if not ids
+                else {(table, rows.key_of(one)): one for one in self._read(kind, f"WHERE id {AMONG}", ids)}
+            )
         return [
             found.get((table, key))
             if rows.KEYS[table] == ("id",)
@@ -141,7 +163,8 @@ class PostgresStore(Journal, TeamSearch):
         return self._every(sql, *asked.values(), limit, *asked.values())
 
     def _plan_parts(self, change: str, memory: str, limit: int) -> list[str]:
-        sql = """SELECT part.value::text FROM journal j, json_array_elements(j.plan::json) WITH ORDINALITY part (value, place)
+        sql = """SELECT part.value::text FROM journal j,
+                     json_array_elements(j.plan::json) WITH ORDINALITY part (value, place)
                  WHERE j.change = ?1 AND (?2 = '' OR strpos(part.value::text, ?2) > 0)
                  ORDER BY j.seq, part.place LIMIT ?3"""
         return [part for (part,) in self._every(sql, change, memory, limit)]
@@ -167,29 +190,25 @@ class PostgresStore(Journal, TeamSearch):
         return len(records)
 
     def records(self, kind: type[Shared], /, *, limit: int = -1, **filters: object) -> list[Shared]:
-        given = {name: value for name, value in filters.items() if value is not None}
-        listed = [
-            (name, f'"{name}" {AMONG}' if isinstance(value, list) else f'"{name}" = ?') for name, value in given.items()
-        ]
-        asked = [_CONDITIONS.get(name, plain) for name, plain in listed]
-        values = [
-            value for condition, value in zip(asked, given.values(), strict=True) for _ in range(condition.count("?"))
-        ]
-        where = " AND ".join(["TRUE", *asked])
-        return self._read(kind, f"WHERE {where} ORDER BY {rows.KEYS[rows.TABLES[kind]][0]} LIMIT ?", *values, limit)
+        conditions, values = ["TRUE"], list[object]()
+        for name, value in filters.items():
+            if value is not None:
+                plain = f'"{name}" {AMONG}' if isinstance(value, list) else f'"{name}" = ?'
+                conditions.append(_CONDITIONS.get(name, plain))
+                values += [value] * conditions[-1].count("?")
+        order = rows.KEYS[rows.TABLES[kind]][0]
+        return self._read(kind, f"WHERE {' AND '.join(conditions)} ORDER BY {order} LIMIT ?", *values, limit)
 
     def counts(self) -> Counts:
         kinds = self._every("SELECT kind, status, count(*) FROM memory GROUP BY kind, status ORDER BY kind, status")
         models = self._every("SELECT model, count(*) FROM vector GROUP BY model ORDER BY model")
-        sizes = " + ".join(
-            f"(SELECT coalesce(sum(pg_column_size(one.*)), 0) FROM {table} one)"
-            for table in ("memory", "message", "vector")
-        )
+        size = "(SELECT coalesce(sum(pg_column_size(one.*)), 0) FROM {0} one)"
         wanted = f"""
             SELECT (SELECT count(*) FROM message), (SELECT count(*) FROM bridge), (SELECT count(*) FROM passage),
-                   (SELECT count(*) FROM vector), (SELECT count(DISTINCT change) FROM journal), {sizes}"""  # noqa: S608
-        *counted, size = self._first(wanted)
-        return Counts(tuple(kinds), dict(models), *counted, int(size))
+                   (SELECT count(*) FROM vector), (SELECT count(DISTINCT change) FROM journal),
+                   {size.format("memory")} + {size.format("message")} + {size.format("vector")}"""  # noqa: S608
+        messages, bridges, passages, vectors, changes, bytes = self._first(wanted)
+        return Counts(tuple(kinds), dict(models), messages, bridges, passages, vectors, changes, int(bytes))
 
     def tally(self, since: Moment) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
         kinds, lanes = (
@@ -292,8 +311,8 @@ class PostgresStore(Journal, TeamSearch):
                 yield Finding("passage", memory.id, f"its passages do not match its text {_MENDS}")
 
     def _check_postings(self) -> Iterator[Finding]:
-        sql = """SELECT passage_seq, md5(string_agg(concat_ws(' ', term, (frequency * 2)::bigint, size, is_name::int), ' '
-                 ORDER BY term)) FROM posting GROUP BY passage_seq"""
+        spelt = "concat_ws(' ', term, (frequency * 2)::bigint, size, is_name::int)"
+        sql = f"SELECT passage_seq, md5(string_agg({spelt}, ' ' ORDER BY term)) FROM posting GROUP BY passage_seq"  # noqa: S608
         held, total = dict(self._every(sql)), 0
         for page in self._pages():
             for seq, _, texts in page:
