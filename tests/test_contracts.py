@@ -43,7 +43,9 @@ def imports(path: Path) -> set[str]:
 
 
 def declared() -> set[str]:
-    return {re.split(r"[<>=~! ]", line)[0] for line in PROJECT["project"]["dependencies"]}
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    listed = [*PROJECT["project"]["dependencies"], *(line for extra in extras for line in extra)]
+    return {re.split(r"[<>=~! \[]", line)[0] for line in listed}
 
 
 def pinned(lock: str) -> dict[str, str]:

@@ -19,8 +19,10 @@ from recollect.model.plan import Alias, Change, Create, Link, Plan, Say, Unlink,
 from recollect.model.query import Query
 from recollect.ops.memories import load_whole
 from recollect.store import SqliteStore, Store, Tuning
+from recollect.store.postgres_store import PostgresStore
 from tests import values
 from tests.store.helpers import delete_plan, do, merge_plan, search, state
+from tests.store.postgres import new_team
 from tests.values import AGE, NOW, act, bridge, messages, thread
 
 WORDS = ("dark mode", "solana validators", "getUserName", "日本語", "billing page", "")
@@ -85,9 +87,12 @@ class Mirror:
 class Life(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.store = SqliteStore(None, Tuning())
+        self.store = self.new_store()
         self.mirror = Mirror()
         self.done: list[str] = []
+
+    def new_store(self) -> Store:
+        return SqliteStore(None, Tuning())
 
     def apply(self, plan: Plan) -> None:
         done = act()
@@ -198,6 +203,15 @@ class Life(RuleBasedStateMachine):
 
 Life.TestCase.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
 TestLife = Life.TestCase
+
+
+class TeamLife(Life):
+    def new_store(self) -> Store:
+        return PostgresStore(new_team().url)
+
+
+TeamLife.TestCase.settings = settings(max_examples=8, stateful_step_count=20, deadline=None)
+TestTeamLife = TeamLife.TestCase
 
 
 # Compaction

@@ -1,10 +1,10 @@
-"""What an administrator of a PostgreSQL server does for teams: makes the schema or brings it up to date, creates a team,
-and makes logins. `team_sql` prints the same statements for one who would rather run them himself.
+"""What an administrator of a PostgreSQL server does for teams: makes the schema or brings it up to date, creates a
+team, and makes logins. `team_sql` gives the same statements to one who would rather run them with psql.
 
 team_schema.sql is the first version, every later one a migration. Everything is one transaction under a lock, so it can
-be run again, and by two at once. A login is a role of its own, a member of its team's role and of nothing else: it cannot
-get past row-level security, whatever the administrator's own role may do. Its password is hashed here, so that the
-server's log never sees it."""
+be run again, and by two at once. A login is a role of its own, a member of its team's role and of nothing else: it
+cannot get past row-level security, whatever the administrator's own role may do. Its password is hashed here, so that
+the server's log never sees it."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ def team_sql(name: str) -> str:
     _check_name(name)
     role = _draw_role(name)
     return f"""\
--- Creates the team {name} for Recollect, or brings its schema up to date, and makes a login. For psql, as a role that may
--- create schemas, extensions and roles. It can be run again. Then give the login a password, which psql hashes itself:
+-- Creates the team {name} for Recollect, or brings its schema up to date, and makes a login. For psql, as a role that
+-- may create schemas, extensions and roles. It can be run again. Then give the login a password; psql hashes it itself:
 --     \\password {role}
 BEGIN;
 {_prepare_sql()}{_login_sql(name, role)}COMMIT;
@@ -136,7 +136,7 @@ def _draw_role(name: str) -> str:
 def _prepare_sql() -> str:
     schema = Path(__file__).with_name("team_schema.sql").read_text(encoding="utf-8")
     later = [
-        f"    IF recollect.schema_version() = {number} THEN\n        EXECUTE $migration${text}$migration$;\n    END IF;\n"
+        f"IF recollect.schema_version() = {number} THEN EXECUTE $migration${text}$migration$; END IF;\n"
         for number, text in enumerate(MIGRATIONS, start=1)
     ]
     return _PREPARE + _MIGRATE.format(schema=schema, version=SCHEMA_VERSION, migrations="".join(later))
@@ -148,9 +148,8 @@ def _login_sql(name: str, role: str) -> str:
 
 def _log_in(db: Connection, name: str, before: str) -> TeamLogin:
     role, password = _draw_role(name), fresh_key()
-    hashed = db.use(
-        lambda one: one.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256").decode()
-    )
+    names = (password.encode(), role.encode(), b"scram-sha-256")
+    hashed = db.use(lambda one: one.pgconn.encrypt_password(*names)).decode()
     script = f"BEGIN; {before}{_login_sql(name, role)}ALTER ROLE \"{role}\" PASSWORD '{hashed}'; COMMIT"
     try:
         db.run(script)

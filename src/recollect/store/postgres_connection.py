@@ -2,8 +2,8 @@
 wrong is reported in our own words, never with a password in it.
 
 A server that hangs or a network that swallows bytes would keep libpq waiting for minutes, so a watchdog shuts the
-socket down when the deadline has passed. Works behind PgBouncer in transaction mode: nothing is prepared, and no setting
-outlives a transaction. psycopg is imported when a connection is made, never before."""
+socket down when the deadline has passed. Works behind PgBouncer in transaction mode: nothing is prepared, and no
+setting outlives a transaction. psycopg is imported when a connection is made, never before."""
 
 from __future__ import annotations
 
@@ -186,6 +186,34 @@ class Connection:
 
     def run_many(self, sql: str, values: Sequence[Sequence[Any]]) -> None:
         self.use(lambda db: db.cursor().executemany(sql, values))
+
+    def begin(self, sql: str) -> list[Any]:
+        """`sql` begins a transaction, and may do more."""
+        try:
+            found = self.run(sql)
+        except RecollectError:
+            self._roll_back("ROLLBACK")
+            raise
+        self.in_transaction = True
+        return found
+
+    def end(self, sql: str = "ROLLBACK") -> None:
+        """Without a word if the connection is lost: the server takes back what was not committed."""
+        try:
+            if sql == "ROLLBACK":
+                self._roll_back(sql)
+            else:
+                self.run(sql)
+        finally:
+            self.in_transaction = False
+
+    def _roll_back(self, sql: str) -> None:
+        if self._db is not None:
+            with suppress(RecollectError):
+                self.run(sql)
+
+    def roll_back_part(self) -> None:
+        self._roll_back("ROLLBACK TO part; RELEASE part")
 
     def use_once(self, work: Callable[[psycopg.Connection[Any]], T]) -> T:
         return self.use(work, may_retry=False)

@@ -10,11 +10,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
-from recollect.base.errors import BadInput, StoreError, StoreTooNew, TeamRefused, TeamUnreachable
+from recollect.base.errors import BadInput, StoreError, StoreTooNew, TeamRefused
 from recollect.base.text import blake2b
 from recollect.model.memory import Memory, Message, Sketch
 from recollect.model.passage import Span
@@ -124,14 +124,11 @@ class TeamDatabase(Engine):
                 self._db.run("; ".join(settings))
             yield
             return
-        self._db.run("; ".join(["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", *pick, *settings]))
-        self._db.in_transaction = True
+        self._db.begin("; ".join(["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", *pick, *settings]))
         try:
             yield
         finally:
-            with suppress(TeamUnreachable):
-                self._db.run("ROLLBACK")
-            self._db.in_transaction = False
+            self._db.end()
 
     def _write(self, sql: str, *values: Sequence[Any]) -> None:
         """Rows of several tables that are only added can be written in any order: they are written table by table."""
@@ -216,25 +213,20 @@ class TeamDatabase(Engine):
                 for waiting in (self._waiting, self._new_postings, self._old_postings, self._term_counts):
                     waiting.clear()
                 self._numbers.clear()
-                with suppress(TeamUnreachable):  # the server takes back what was not committed
-                    self._db.run("ROLLBACK TO part; RELEASE part" if is_part else "ROLLBACK")
-            if not is_part:
-                self._db.in_transaction = False
-                self._numbers.clear()
+                self._db.roll_back_part() if is_part else self._db.end()
 
     def _begin(self) -> None:
-        limit = math.ceil(max(self._db.timeout_s, 1.0) * 1_000)
+        limit = math.ceil(self._db.timeout_s * 800)  # before our own deadline, so that the connection is kept
         pick = f"SELECT set_config('recollect.tenant', '{self.tenant}', true); " if self._picks else ""
         # In READ COMMITTED each statement sees what was committed before it: the last one, after the lock was taken.
-        found = self._db.run(
-            f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = {limit}; "
-            f"SET LOCAL statement_timeout = {max(limit, 60_000)}; {pick}"
-            f"SELECT pg_advisory_xact_lock(hashtextextended('recollect {self.tenant}', 0)); "
-            f"SELECT recollect.schema_version(), recollect.current_tenant(), {', '.join(_COUNTERS)} "
-            "FROM (SELECT) AS one LEFT JOIN recollect.counter ON TRUE"  # noqa: S608
-        )
-        self._db.in_transaction = True
+        sql = f"""BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+            SET LOCAL lock_timeout = {limit}; SET LOCAL statement_timeout = {max(limit, 60_000)}; {pick}
+            SELECT pg_advisory_xact_lock(hashtextextended('recollect {self.tenant}', 0));
+            SELECT recollect.schema_version(), recollect.current_tenant(), {", ".join(_COUNTERS)}
+                FROM (SELECT) AS one LEFT JOIN recollect.counter ON TRUE"""  # noqa: S608
+        found = self._db.begin(sql)
         self._has_written = False
+        self._numbers.clear()
         [(version, tenant, *numbers)] = found
         self._counters = {name: number or 0 for name, number in zip(_COUNTERS, numbers, strict=True)}
         try:
@@ -242,14 +234,13 @@ class TeamDatabase(Engine):
             if tenant != self.tenant:
                 raise TeamRefused("This login no longer belongs to the team.", hint="Nothing was written.")
         except StoreError:
-            self._db.run("ROLLBACK")
-            self._db.in_transaction = False
+            self._db.end()
             raise
 
     def _commit(self) -> None:
         """Whoever waits for changes is told the number of the last one, no more: anybody may listen."""
         if not self._has_written:
-            self._db.run("COMMIT")
+            self._db.end("COMMIT")
             return
         self._counters["writes"] += 1
         names, places = ", ".join(self._counters), ", ".join("?" * (len(self._counters) + 1))
@@ -258,7 +249,7 @@ class TeamDatabase(Engine):
                   ON CONFLICT (tenant) DO UPDATE SET {changed}"""  # noqa: S608
         self._every(sql, self.tenant, *self._counters.values())
         self._every("SELECT pg_notify(?, ?)", self.channel, str(self._counters["journal"]))
-        self._db.run("COMMIT")
+        self._db.end("COMMIT")
 
     # Reading
 

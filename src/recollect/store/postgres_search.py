@@ -156,7 +156,8 @@ class TeamSearch(TeamDatabase):
                       SELECT ?1, v.seq, ?2, v.dim, v.data::{self._vector}.halfvec, v.hash
                       FROM unnest(?3::bigint[], ?4::integer[], ?5::text[], ?6::bytea[]) v (seq, dim, data, hash)
                       WHERE EXISTS (SELECT 1 FROM passage p WHERE p.seq = v.seq)
-                      ON CONFLICT (tenant, passage_seq, model) DO UPDATE SET dim = excluded.dim, data = excluded.data, hash = excluded.hash"""  # noqa: S608
+                      ON CONFLICT (tenant, passage_seq, model)
+                      DO UPDATE SET dim = excluded.dim, data = excluded.data, hash = excluded.hash"""  # noqa: S608
             if halves:
                 seqs, dims, data, texts = map(list, zip(*halves, strict=True))
                 hashes = [rows.seal((model, one)) for one in data]
