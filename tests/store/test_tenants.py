@@ -266,7 +266,7 @@ def test_a_row_for_another_team_is_refused_before_its_keys_are_looked_at(teams: 
         for statement in (
             "INSERT INTO recollect.alias (tenant, old, new, hash) VALUES ('{tenant}', '{id}', '{id}', '')",
             "INSERT INTO recollect.state (tenant, name, value, hash) VALUES ('{tenant}', '{id}', '1', '')",
-            "INSERT INTO recollect.bridge VALUES ('{tenant}', '{id}', '{id}', 'SIBLING', 1, 1, '', '') ON CONFLICT DO NOTHING",
+            "INSERT INTO recollect.term VALUES ('{tenant}', '{id}', 1) ON CONFLICT DO NOTHING",
             "INSERT INTO recollect.term (tenant, term, passages) VALUES ('{tenant}', '{id}', 1)",
             "INSERT INTO recollect.counter (tenant) VALUES ('{tenant}') ON CONFLICT DO NOTHING",
         ):

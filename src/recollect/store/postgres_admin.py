@@ -29,11 +29,13 @@ DO $check$ BEGIN
     IF current_setting('server_version_num')::integer < 150000 THEN
         RAISE EXCEPTION 'PostgreSQL 15 or newer is needed';
     END IF;
-    BEGIN
-        CREATE ROLE recollect_member NOLOGIN;
-    EXCEPTION WHEN duplicate_object OR unique_violation THEN
-        NULL;  -- roles belong to the whole server: another database may have made it
-    END;
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'recollect_member') THEN
+        BEGIN
+            CREATE ROLE recollect_member NOLOGIN;
+        EXCEPTION WHEN duplicate_object OR unique_violation THEN
+            NULL;  -- roles belong to the whole server: another database has just made it
+        END;
+    END IF;
 END $check$;
 CREATE SCHEMA IF NOT EXISTS recollect;
 CREATE EXTENSION IF NOT EXISTS vector;

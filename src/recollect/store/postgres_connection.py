@@ -315,7 +315,7 @@ def connect(params: dict[str, str], timeout_s: float) -> psycopg.Connection[Any]
             made: Any = psycopg.connect(
                 **given, autocommit=True, prepare_threshold=None, cursor_factory=psycopg.RawCursor
             )
-        except psycopg.Error as problem:
+        except (psycopg.Error, OSError, ValueError) as problem:  # those of the look-up, too
             made = problem
         with turn:
             if not has_given_up.is_set():
