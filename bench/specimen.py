@@ -40,7 +40,7 @@ from recollect.model.session import (
     Way,
 )
 from recollect.ops.memories import load_whole
-from recollect.store import ChangeHeader, SqliteStore, LocalStore, Tuning
+from recollect.store import ChangeHeader, LocalStore, SqliteStore, Tuning
 
 _NOW = Moment.parse("2026-02-01T08:30:00Z")
 _THREADS, _RULES, _NOTES = 40, 16, 6

@@ -354,6 +354,17 @@ def test_a_connection_that_was_cut_is_made_again_but_not_in_the_middle_of_a_chan
     assert team.verify() == []
 
 
+def test_a_change_that_ran_out_of_time_is_not_committed_by_the_next_one(team: PostgresStore):
+    def lose_time() -> None:
+        team._db._deadline = 0.0
+
+    with team.within(60), pytest.raises(TeamUnreachable, match="no time left"):
+        write_while(team, lose_time)
+    do(team, Create(note("whole")))
+    assert [memory.title for memory in team.find(Query())] == ["whole"]
+    assert team.verify() == []
+
+
 def test_a_team_that_is_being_written_to_is_busy(team: PostgresStore):
     with closing(PostgresStore(make_url(team._db.params), timeout_s=0.5)) as second:
         with team.transaction():

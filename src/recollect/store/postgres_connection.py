@@ -192,35 +192,30 @@ class Connection:
         try:
             found = self.run(sql)
         except RecollectError:
-            self._roll_back("ROLLBACK")
+            self.roll_back()
             raise
         self.in_transaction = True
         return found
 
-    def end(self, sql: str = "ROLLBACK") -> None:
-        """Without a word if the connection is lost: the server takes back what was not committed."""
+    def commit(self) -> None:
+        self.run("COMMIT")
+        self.in_transaction = False
+
+    def roll_back(self, sql: str = "ROLLBACK") -> None:
+        """A connection on which that fails is given up: the next transaction must not find this one open."""
         try:
-            if sql == "ROLLBACK":
-                self._roll_back(sql)
-            else:
+            if self._db is not None:
                 self.run(sql)
+        except RecollectError:
+            self.close_connection()
         finally:
-            self.in_transaction = False
-
-    def _roll_back(self, sql: str) -> None:
-        if self._db is not None:
-            with suppress(RecollectError):
-                self.run(sql)
-
-    def roll_back_part(self) -> None:
-        self._roll_back("ROLLBACK TO part; RELEASE part")
-
-    def use_once(self, work: Callable[[psycopg.Connection[Any]], T]) -> T:
-        return self.use(work, may_retry=False)
+            self.in_transaction = self.in_transaction and sql != "ROLLBACK"
 
     def use(self, work: Callable[[psycopg.Connection[Any]], T], *, may_retry: bool = True) -> T:
         """A connection that was lost is made again, once, unless a transaction was lost with it."""
         until = self._until
+        if until <= time.monotonic():
+            raise self._unreachable("there was no time left")
         may_retry = may_retry and self._db is not None and not self.in_transaction
         while True:
             if self._db is None:
@@ -288,8 +283,8 @@ class Listener:
         try:
             # What was told while nobody waited is told again by the same call.
             with self._connection.within(timeout_s + self._connection.timeout_s):
-                return self._connection.use_once(
-                    lambda db: any(True for _ in db.notifies(timeout=timeout_s, stop_after=1))
+                return self._connection.use(
+                    lambda db: any(True for _ in db.notifies(timeout=timeout_s, stop_after=1)), may_retry=False
                 )
         except TeamUnreachable:
             self._hears = False

@@ -128,7 +128,7 @@ class TeamDatabase(Engine):
         try:
             yield
         finally:
-            self._db.end()
+            self._db.roll_back()
 
     def _write(self, sql: str, *values: Sequence[Any]) -> None:
         """Rows of several tables that are only added can be written in any order: they are written table by table."""
@@ -213,7 +213,7 @@ class TeamDatabase(Engine):
                 for waiting in (self._waiting, self._new_postings, self._old_postings, self._term_counts):
                     waiting.clear()
                 self._numbers.clear()
-                self._db.roll_back_part() if is_part else self._db.end()
+                self._db.roll_back("ROLLBACK TO part; RELEASE part" if is_part else "ROLLBACK")
 
     def _begin(self) -> None:
         limit = math.ceil(self._db.timeout_s * 800)  # before our own deadline, so that the connection is kept
@@ -234,13 +234,13 @@ class TeamDatabase(Engine):
             if tenant != self.tenant:
                 raise TeamRefused("This login no longer belongs to the team.", hint="Nothing was written.")
         except StoreError:
-            self._db.end()
+            self._db.roll_back()
             raise
 
     def _commit(self) -> None:
         """Whoever waits for changes is told the number of the last one, no more: anybody may listen."""
         if not self._has_written:
-            self._db.end("COMMIT")
+            self._db.commit()
             return
         self._counters["writes"] += 1
         names, places = ", ".join(self._counters), ", ".join("?" * (len(self._counters) + 1))
@@ -249,7 +249,7 @@ class TeamDatabase(Engine):
                   ON CONFLICT (tenant) DO UPDATE SET {changed}"""  # noqa: S608
         self._every(sql, self.tenant, *self._counters.values())
         self._every("SELECT pg_notify(?, ?)", self.channel, str(self._counters["journal"]))
-        self._db.end("COMMIT")
+        self._db.commit()
 
     # Reading
 

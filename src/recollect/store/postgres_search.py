@@ -187,7 +187,7 @@ class TeamSearch(TeamDatabase):
         sql = f"""SELECT seq, {asks.format("body")}, "group", CASE WHEN "group" = '' THEN 0 ELSE octet_length(body) END,
                     created_at, last_active_at FROM memory WHERE seq = ANY(?1)
                     UNION ALL SELECT -seq, {asks.format("content")}, thread_id, 0, at, at FROM message
-                    WHERE -seq = ANY(?1) AND seq = ANY(?3)"""  # noqa: S608
+                    WHERE seq = ANY(?3)"""  # noqa: S608
         read = self._every(sql, list(units), search.SHORT_QUESTION, [-unit for unit in units])
         asking = {unit for unit, is_question, *_ in read if is_question}
         found = {
