@@ -35,6 +35,7 @@ _KINDS = {
 }  # fmt: skip
 _WHY = {
     Lane.USER: "The user said so",
+    Lane.TEAM: "A colleague shared it",
     Lane.TOOL: "Seen in what failed and what then worked",
     Lane.AGENT: "An agent noted it",
     Lane.REPOSITORY: "It stood in a file of the project",

@@ -1,8 +1,6 @@
 """A stage for the demo and its sample data: a project in a scratch home with a clock of its own, and an agent whose
 sessions are written for it. Everything goes through the real hooks and operations."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence

@@ -13,6 +13,8 @@ PINNED_TAG = "pinned"
 PIN_SOURCE = "agent_pin"
 LEARNING_TAG = "learning"
 ACCEPTED_TAG = "accepted"  # put in force by a person, whatever its source
+SHARED_TAG = "shared"  # with the team, on purpose
+OFFERED_TAG = "offered"  # to the team, by a setting: it waits in the inbox of others
 
 
 class Kind(StrEnum):
@@ -43,6 +45,7 @@ class Condition(StrEnum):  # how a memory stands now, in a person's words
 
 class Lane(StrEnum):  # where the words came from, most trusted first; a summary takes the lowest lane of its parts
     USER = "user"
+    TEAM = "team"  # a colleague shared it
     TOOL = "tool"
     AGENT = "agent"
     REPOSITORY = "repository"
@@ -58,6 +61,12 @@ class RuleType(StrEnum):
     CORRECTION = "correction"
     FAILURE = "failure"
     DEVOPS = "devops"
+
+
+class RulePolicy(StrEnum):  # of a team: which of its rules are in force for a member who has not decided yet
+    SHARED = "shared"  # those that a member shared on purpose; lessons and the like wait in the inbox
+    INBOX = "inbox"  # none: each member accepts them
+    ALL = "all"
 
 
 class Rating(Struct):

@@ -16,9 +16,10 @@ from recollect.model.report import Activity, Figures, Trial
 from recollect.model.timeline import Quote, Sessions, Timeline
 
 
-class Scope(StrEnum):  # which of the two stores: this project's, or the one for all projects
+class Scope(StrEnum):  # whose store: this project's, the one for all projects, or what colleagues shared
     PROJECT = "project"
     USER = "user"
+    TEAM = "team"
 
 
 class Difference(Struct):  # one thing that a change did to a memory

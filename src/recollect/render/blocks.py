@@ -20,6 +20,7 @@ from recollect.render.recall_text import ago, left_out_lines
 
 _MAX_LISTED = 3
 SHORT_ID = 6  # as in every table: any command takes it
+WHERE = {Scope.PROJECT: "", Scope.USER: "everywhere", Scope.TEAM: "team"}
 _CLOSE, _RELATED = 0.5, 0.25  # cosines, by the shipped model
 _USUAL = frozenset({"words and vectors", "by id"})
 _WORD = re.compile(r"[\w][\w./@-]*\w")
@@ -101,7 +102,7 @@ def found_blocks(found: Found, now: Moment) -> Iterator[Block]:
         memory = one.hit.memory
         yield Line(f"{number}  {clip(one_line(memory.title), 60)}", Tone.TITLE)
         status = "" if memory.status is Status.ACTIVE else memory.status
-        where = [memory.kind, status, "everywhere" if one.scope is Scope.USER else "", f"source: {memory.lane}"]
+        where = [memory.kind, status, WHERE[one.scope], f"source: {memory.lane}"]
         where += [ago(memory.last_active_at, now), memory.id[-SHORT_ID:]]
         yield Line(f"  {', '.join(filter(None, where))}", Tone.DIM)
         yield Line(f"  {clip(one_line(one.hit.passage), 160)}")

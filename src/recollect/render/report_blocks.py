@@ -1,16 +1,33 @@
-"""Reports (model/report.py) for a terminal: what memory did lately, what a prompt would be told, figures by day."""
+"""Reports and sessions for a terminal: what memory did lately, what a prompt would be told, figures by day, the list of
+sessions, and one turn by turn; and the sentences of sessions that the page uses, too."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from recollect.base.moment import Moment
-from recollect.base.text import clip, counted
+from recollect.base.text import clip, counted, one_line
+from recollect.model.memory import Kind, Status
 from recollect.model.report import Activity, Figures, Trial
+from recollect.model.session import Ending, EventName
+from recollect.model.timeline import CallStep, SessionRow, Sessions, Timeline, Told, TurnSteps
 from recollect.render.blocks import SHORT_ID, Block, Line, Table, Tone
-from recollect.render.recall_text import ago
+from recollect.render.recall_text import ago, time_span
 
 _PASSAGE_CHARS = 160
+_ID_CHARS = 8
+_PROMPT_CHARS, _WHAT_CHARS, _LINE_CHARS, _REPLY_CHARS = 600, 110, 400, 300
+_MAX_WHY = 8
+_EVENTS = {
+    EventName.SESSION_STARTED: "Told at the start", EventName.PROMPT: "Told with this prompt",
+    EventName.TOOL_CALLED: "Told before a call", EventName.SUBAGENT_STARTED: "Told to a subagent",
+}  # fmt: skip
+_ENDED = {Ending.FAILURE: "failed", Ending.REFUSAL: "you refused it", Ending.AGENT_FAILURE: "failed"}
+_BECAME = {
+    Status.ACTIVE: "in force", Status.CANDIDATE: "waits in the inbox", Status.ARCHIVED: "archived",
+    Status.SUPERSEDED: "replaced by a newer one", Status.SUSPENDED: "asleep by age",
+}  # fmt: skip
 
 
 def activity_blocks(activity: Activity, now: Moment) -> Iterator[Block]:
@@ -61,3 +78,148 @@ def figure_blocks(figures: Figures, now: Moment) -> Iterator[Block]:
     for store in figures.stores:
         backup = f"last backup {ago(store.backup_at, now)}" if store.backup_at else "no backup yet: `recollect backup`"
         yield Line(f"The {store.scope} store: {store.bytes / 1e6:.1f} MB, {backup}.", Tone.DIM)
+
+
+def session_list_blocks(found: Sessions, _now: Moment) -> Iterator[Block]:
+    if not found.sessions:
+        yield Line("No sessions yet: `recollect install` connects agents, `recollect import sessions` reads past ones.")
+        return
+    rows = [
+        (one.id[:_ID_CHARS], one.agent, _time(one.began), lasted(one),
+         *map(str, _figures(one)), "" if one.has_transcript else "gone")
+        for one in found.sessions
+    ]  # fmt: skip
+    names = ("ID", "AGENT", "BEGAN", "LASTED", "PROMPTS", "TOLD", "KEPT", "TOKENS", "TRANSCRIPT")
+    yield Table(names, tuple(rows)) if any(row[-1] for row in rows) else Table(names[:-1], tuple(r[:-1] for r in rows))
+    left = found.total - found.offset - len(found.sessions)
+    if left > 0:
+        more = found.offset + len(found.sessions)
+        yield Line(f"{counted(left, 'more session')}: `recollect sessions --offset {more}`.", Tone.DIM)
+    yield Line("`recollect session ID` shows one.", Tone.DIM)
+
+
+def timeline_blocks(timeline: Timeline, _now: Moment) -> Iterator[Block]:
+    one = timeline.session
+    prompts, told, kept, tokens = _figures(one)
+    yield Line(f"{one.agent}  {one.id}", Tone.TITLE)
+    added = f" (about {counted(tokens, 'token')})" if tokens else ""
+    new = counted(kept, "new memory", "new memories")
+    figures = f"{counted(prompts, 'prompt')}, told {_memories(told)}{added}, kept {new}"
+    yield Line(f"{_time(one.began)} to {_time(one.last_at)}: {figures}.", Tone.DIM)
+    if timeline.note:
+        yield Line(timeline.note, Tone.WARN)
+    if not timeline.turns:
+        yield Line("Nothing was said in it yet.", Tone.DIM)
+    for turn in timeline.turns:
+        yield Line()
+        yield from _turn_blocks(turn, timeline.all_turns)
+    shown = [turn.number for turn in timeline.turns if turn.number]
+    if shown and (shown[0] > 1 or shown[-1] < timeline.all_turns):
+        said = f"Turns {shown[0]} to {shown[-1]} of {timeline.all_turns}"
+        yield Line(f"\n{said}; `recollect session {one.id[:_ID_CHARS]} --turn 1` begins at the first.", Tone.DIM)
+
+
+def _turn_blocks(turn: TurnSteps, total: int) -> Iterator[Block]:
+    if turn.number:
+        plan = "  the agent's own plan" if turn.is_plan else ""
+        yield Line(f"Turn {turn.number} of {total}  {_time(turn.at)}{plan}", Tone.TITLE)
+        yield from (Line(f"> {line}") for line in clip(turn.prompt, _PROMPT_CHARS).splitlines())
+    else:
+        yield Line("Before the first prompt", Tone.TITLE)
+    for told in turn.told:
+        yield from _told_blocks(told)
+    for (tool, is_plain), calls in groupby(turn.calls, lambda one: (one.tool, not one.matters)):
+        if is_plain:
+            said = dict.fromkeys(clip(one_line(one.what), _WHAT_CHARS) for one in calls)
+            yield Line(clip(f"  {tool}  {', '.join(filter(None, said))}", _LINE_CHARS))
+        else:
+            for call in calls:
+                yield from _call_blocks(call)
+    if hidden := turn.all_calls - len(turn.calls):
+        yield Line(f"  and {counted(hidden, 'more call')}", Tone.DIM)
+    if turn.reply:
+        yield Line(f"  It said: {clip(one_line(turn.reply), _REPLY_CHARS)}", Tone.DIM)
+    if went := how_it_went(turn):
+        yield Line(f"  {went}")
+    for one in turn.kept:
+        if one.kind is Kind.THREAD:
+            yield Line(f"  Recorded in thread {one.id[-SHORT_ID:]}: {one.title}", Tone.DIM)
+        else:
+            yield Line(f"  Kept: {one.kind} {one.id[-SHORT_ID:]} ({became(one.status)}): {one.title}", Tone.GOOD)
+    for sentence in turn.heard:
+        if sentence.memory:
+            text = f"  Kept: rule {sentence.memory[-SHORT_ID:]} ({became(sentence.status)}): {sentence.rule}"
+            yield Line(text, Tone.GOOD if sentence.status is Status.ACTIVE else Tone.PLAIN)
+        elif sentence.is_near:
+            yield Line(f'  Not kept: "{sentence.words}", because {sentence.why}.', Tone.WARN)
+
+
+def _told_blocks(told: Told, indent: str = "  ") -> Iterator[Block]:
+    about = f"about {counted(told.tokens, 'token')}"
+    if not told.reasons and not told.text:
+        near = sum(map(len, told.left_out.values()))
+        why = "; ".join(f"{sentence}: {len(ids)}" for sentence, ids in told.left_out.items())
+        yield Line(f"{indent}Nothing was told. {_memories(near)} came near: {why}.", Tone.DIM)
+        return
+    if not told.delivered:
+        yield Line(f"{indent}Found, but not shown: the hook had given up waiting.", Tone.WARN)
+    else:
+        yield Line(f"{indent}{event_words(told.event)}, {about}:", Tone.TITLE)
+    yield from (Line(f"{indent}| {line}", Tone.DIM) for line in told.text.splitlines())
+    by_reason: dict[str, list[str]] = {}
+    for reason in told.reasons:
+        named = "" if told.text else f": {clip(reason.title, 60)}"
+        by_reason.setdefault(reason.why, []).append(f"{reason.id[-SHORT_ID:]}{named}")
+    for why, ids in by_reason.items():
+        more = f" and {len(ids) - _MAX_WHY} more" if len(ids) > _MAX_WHY else ""
+        yield Line(f"{indent}{why} ({', '.join(ids[:_MAX_WHY])}{more})")
+
+
+def _call_blocks(call: CallStep) -> Iterator[Block]:
+    for told in call.told:
+        yield from _told_blocks(told, "    ")
+    said = clip(one_line(call.what), _WHAT_CHARS)
+    if call.ended in _ENDED:
+        problem = f": {clip(one_line(call.problem), 160)}" if call.problem else ""
+        yield Line(f"  {call.tool}  {said}  {_ENDED[call.ended]}{problem}", Tone.BAD)
+    else:
+        yield Line(f"  {call.tool}  {said}")
+
+
+def event_words(event: str) -> str:
+    return _EVENTS.get(EventName(event), "Told") if event in set(EventName) else "Told"
+
+
+def how_it_went(turn: TurnSteps) -> str:
+    """A sentence or two; empty where there is nothing to say."""
+    said = []
+    if turn.failed_calls:
+        said.append(f"{turn.failed_calls} of {counted(turn.all_calls, 'call')} failed.")
+    elif turn.all_calls:
+        said.append(f"{counted(turn.all_calls, 'call')}, none failed.")
+    if turn.ended is Ending.RE_ASK:
+        said.append("Then you said that it was not what you had asked for.")
+    elif turn.ended is Ending.SUCCESS and turn.helped:
+        ids = ", ".join(id[-SHORT_ID:] for id in turn.helped)
+        said.append(f"{_memories(len(turn.helped))} helped: {ids}.")
+    return " ".join(said)
+
+
+def became(status: Status | None) -> str:
+    return _BECAME[status] if status else "not kept"
+
+
+def lasted(one: SessionRow) -> str:
+    return time_span(int(one.last_at.days_since(one.began) * 1_440)) or "under a minute"
+
+
+def _figures(one: SessionRow) -> tuple[int, int, int, int]:
+    return one.prompts, one.told, one.kept, one.tokens
+
+
+def _memories(count: int) -> str:
+    return counted(count, "memory", "memories")
+
+
+def _time(at: Moment) -> str:
+    return at.iso()[:16].replace("T", " ")

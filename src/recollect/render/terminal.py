@@ -15,13 +15,13 @@ from recollect.model.codec import Json
 from recollect.model.memory import Kind, Note, Rule, Status
 from recollect.model.result import Counts, Mark, Scope
 from recollect.model.timeline import Sessions, Timeline
-from recollect.render.blocks import SHORT_ID, Block, Line, Table, Tone, found_blocks, reason_blocks
+from recollect.render import report_blocks
+from recollect.render.blocks import SHORT_ID, WHERE, Block, Line, Table, Tone, found_blocks, reason_blocks
 from recollect.render.recall_text import ago, recall_text, time_span
-from recollect.render.report_blocks import activity_blocks, figure_blocks, trial_blocks
-from recollect.render.session_blocks import session_list_blocks, timeline_blocks
 
 _WHOLE_ID = re.compile(r"\b[a-z]{2,12}_\d{8}_\d{6}_([0-9a-f]{6})\b")
 _TITLE_CHARS = 60
+_WHOSE = {Scope.PROJECT: "Here", Scope.USER: "In every project", Scope.TEAM: "From colleagues"}
 _MOST_ACTIONS = 50
 
 
@@ -69,7 +69,7 @@ def _card_blocks(result: results.Cards, now: Moment) -> Iterator[Block]:
          "KIND": memory.kind if is_page else "",
          "TYPE": memory.rule_type if isinstance(memory, Rule) else "", "REPLACES": ", ".join(card.replaces),
          "STATUS": "" if memory.status in (Status.ACTIVE, Status.CANDIDATE) else memory.status,
-         "WHERE": "everywhere" if card.scope is Scope.USER and not isinstance(memory, Note) else "",
+         "WHERE": "" if isinstance(memory, Note) and card.scope is Scope.USER else WHERE[card.scope],
          "IMPORTANCE": "" if all_full else card.importance, "WHEN": _short_ago(memory.last_active_at, now),
          "ID": memory.id[-SHORT_ID:]}
         for card, memory in ((card, card.memory) for card in result.cards)
@@ -91,10 +91,11 @@ def _memory_blocks(shown: results.Shown, now: Moment) -> Iterator[Block]:
     if shown.asked != memory.id:
         yield Line(f"{shown.asked} was merged into {memory.id}.", Tone.DIM)
     yield Line(memory.title, Tone.TITLE)
-    marks = [memory.kind, memory.status, "everywhere" if shown.card.scope is Scope.USER else "project"]
+    marks = [memory.kind, memory.status, WHERE[shown.card.scope] or "project"]
     yield Line(f"{memory.id}  {', '.join(marks)}{', pinned' if memory.pinned else ''}", Tone.DIM)
     active = ago(memory.last_active_at, now)
-    facts = [f"importance {shown.card.importance}", f"source: {memory.lane}", f"active {active}"]
+    source = memory.origin if memory.origin.startswith(f"{memory.lane}:") else memory.lane  # `team:Ann`
+    facts = [f"importance {shown.card.importance}", f"source: {source}", f"active {active}"]
     facts += [f"topics: {', '.join(memory.topics)}"] if memory.topics else []
     facts += [f"file: {memory.path}"] if isinstance(memory, Note) else []
     yield Line("; ".join(facts), Tone.DIM)
@@ -162,7 +163,7 @@ def _history_blocks(history: results.History, now: Moment) -> Iterator[Block]:
         return
     rows = [
         {"WHAT": entry.summary, "STATE": "undone" if entry.undone_by else "purged" if entry.purged else "",
-         "BY": entry.actor, "WHERE": "" if scope is Scope.PROJECT else "everywhere",
+         "BY": entry.actor, "WHERE": WHERE[scope],
          "WHEN": _short_ago(entry.at, now), "CHANGE": entry.change[-SHORT_ID:]}
         for scope, entry in history.entries
     ]  # fmt: skip
@@ -220,7 +221,7 @@ def _overview_blocks(overview: results.Overview, _now: Moment) -> Iterator[Block
     if not overview.stores:
         yield Line("Nothing is remembered yet. `recollect install` connects your agents.", Tone.DIM)
     for scope, _, counts in overview.stores:
-        yield Line(f"{'Here' if scope is Scope.PROJECT else 'In every project'}: {_counted_kinds(counts)}.")
+        yield Line(f"{_WHOSE[scope]}: {_counted_kinds(counts)}.")
     by_status = [row for _, _, counts in overview.stores for row in counts.by_kind_and_status]
     if waiting := sum(count for _, status, count in by_status if status == Status.CANDIDATE):
         yield Line(f"{counted(waiting, 'rule')} waiting for your decision: `recollect inbox`.", Tone.WARN)
@@ -326,7 +327,7 @@ _BLOCKS: Mapping[type, Callable[[Any, Moment], Iterator[Block]]] = {
     results.Reasons: reason_blocks, results.Done: _change_blocks, results.History: _history_blocks,
     results.Suggested: _suggestion_blocks, results.Compacted: _compaction_blocks, results.Overview: _overview_blocks,
     results.Verified: _verification_blocks, results.Checkup: _checkup_blocks, results.Configured: _setting_blocks,
-    results.Summary: _summary_blocks, results.Tour: _tour_blocks, reports.Activity: activity_blocks,
-    reports.Trial: trial_blocks, reports.Figures: figure_blocks,
-    Sessions: session_list_blocks, Timeline: timeline_blocks,
+    results.Summary: _summary_blocks, results.Tour: _tour_blocks, reports.Activity: report_blocks.activity_blocks,
+    reports.Trial: report_blocks.trial_blocks, reports.Figures: report_blocks.figure_blocks,
+    Sessions: report_blocks.session_list_blocks, Timeline: report_blocks.timeline_blocks,
 }  # fmt: skip

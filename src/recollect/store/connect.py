@@ -23,9 +23,18 @@ from recollect.base.errors import StoreDamaged, StoreError, StoreForeign, StoreF
 from recollect.base.files import make_private_folder
 from recollect.store import rows
 
-# MIGRATIONS[n] brings version n + 1 to n + 2. It may drop what is derived, which is rebuilt after the last one; to the
-# rest it only adds.
-MIGRATIONS: tuple[Callable[[apsw.Connection], object], ...] = ()
+
+def _allow_team_lane(db: apsw.Connection) -> None:
+    """Only the check of a column changes: to copy the table for it would take long."""
+    db.execute("PRAGMA writable_schema = ON")
+    old, new = "lane IN ('user', 'tool',", "lane IN ('user', 'team', 'tool',"
+    db.execute("UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = 'memory'", (old, new))
+    db.execute("PRAGMA writable_schema = RESET")
+
+
+# MIGRATIONS[n] brings version n + 1 to n + 2. It may drop what is derived and then returns True: that is rebuilt after
+# the last one. To the rest it only adds.
+MIGRATIONS: tuple[Callable[[apsw.Connection], object], ...] = (_allow_team_lane,)
 APPLICATION_ID = 0x5243_4C54  # "RCLT"
 _NETWORK_MOUNTS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "fuse.sshfs", "ncpfs"})
 
@@ -217,9 +226,9 @@ def bring_up(db: apsw.Connection, path: Path | None, timeout_ms: int, reindex: C
             build(db)
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         else:
-            for migration in MIGRATIONS[version - 1 :]:
-                migration(db)
-            reindex()
+            drops = [migration(db) for migration in MIGRATIONS[version - 1 :]]
+            if any(drops):
+                reindex()
         db.execute(f"PRAGMA user_version = {current_version()}")
         db.execute("COMMIT")
     except BaseException:

@@ -1,4 +1,5 @@
-"""Places the memories around one on circles, for a drawing of its links. The template draws; nothing here is markup."""
+"""What is drawn: the memories around one, placed on circles (the template draws them); and charts as SVG, bars that
+stretch with the page, with presentation attributes alone. Labels and numbers stand beside them (health.html)."""
 
 from __future__ import annotations
 
@@ -6,9 +7,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from markupsafe import Markup
+
 _RINGS = (0.0, 130.0, 210.0)  # how far from the middle, by how many links away
 _MOST_LABELS = 8  # more would lie on each other; the list beside names them all
 _BESIDE, _ABOVE, _BELOW = 65.0, 30.0, 32.0  # what a label needs
+_HEIGHT = 100
+_SVG = Markup('<svg class="{}" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>')
+_BAR = Markup('<rect class="{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>')
 
 
 class Placed(NamedTuple):
@@ -58,3 +64,17 @@ def _inner_angle(id: str, edges: Sequence[Mapping[str, Any]], angles: Mapping[st
     own = (one for one in edges if id in (one["source"], one["target"]))
     ends = (one["source"] if one["target"] == id else one["target"] for one in own)
     return next((angles[end] for end in ends if end in angles), 0.0)
+
+
+def days_chart(label: str, days: Sequence[str], values: Sequence[int], part: Sequence[int] = ()) -> Markup:
+    """A bar for each day; `part` is drawn into it, darker."""
+    most, drawn = max((*values, 1)), []
+    for name, of in (("all", values), ("fill", part)) if part else (("fill", values),):
+        for place, (day, value) in enumerate(zip(days, of, strict=True)):
+            height = value * _HEIGHT / most
+            drawn.append(_BAR.format(name, place * 10 + 1, _HEIGHT - height, 8, height, f"{day}: {value:,}"))
+    return _SVG.format("days", 10 * len(days), _HEIGHT, label, Markup("").join(drawn))
+
+
+def share_bar(label: str, value: int, most: int) -> Markup:
+    return _SVG.format("share", max(1, most), 1, f"{label}: {value:,}", _BAR.format("fill", 0, 0, value, 1, label))

@@ -20,8 +20,8 @@ from recollect.base.errors import RecollectError
 from recollect.base.log import LogFollower
 from recollect.base.paths import Home, home
 from recollect.web import work
-from recollect.web.now_view import FEED_LINES
 from recollect.web.pages import opened
+from recollect.web.views import FEED_LINES
 
 if TYPE_CHECKING:
     from recollect.web.site import Site

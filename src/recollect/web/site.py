@@ -6,7 +6,6 @@ import socket
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -31,8 +30,6 @@ from recollect.web.pages import NOWHERE, THEMES, VIEWS, Show, opened, static_fil
 
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _YEAR_S = 31_536_000
-# In the order of the bar at the top.
-_VIEWS = ("now_view", "sessions_view", "inbox_view", "library_view", "try_view", "health_view", "work")
 _HOME = '<a href="/">Back to Now</a>'
 
 
@@ -106,8 +103,7 @@ def _listen(port: int) -> socket.socket:
 
 
 def make(site: Site) -> Starlette:
-    for name in _VIEWS:
-        import_module(f"recollect.web.{name}")
+    """VIEWS are those of views.py and work.py, which are there once live.py is imported."""
 
     def route(path: str, handle: Show, method: str = "GET") -> Route:
         async def answer(request: Request) -> Response:

@@ -21,9 +21,10 @@ _TICKS = re.compile("`([^`\n]+)`")
 _TAGS = set(
     "a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre s strong table tbody td th thead tr ul".split()
 )
+SCOPES = {Scope.PROJECT: "this project", Scope.USER: "all projects", Scope.TEAM: "the team"}
 SOURCES = {
-    Lane.USER: "you said it", Lane.TOOL: "a tool showed it", Lane.AGENT: "the agent inferred it",
-    Lane.REPOSITORY: "from the repository", Lane.WEB: "from the web",
+    Lane.USER: "you said it", Lane.TEAM: "a colleague shared it", Lane.TOOL: "a tool showed it",
+    Lane.AGENT: "the agent inferred it", Lane.REPOSITORY: "from the repository", Lane.WEB: "from the web",
 }  # fmt: skip
 STATUSES = {
     Status.ACTIVE: "", Status.SUSPENDED: "asleep by age", Status.ARCHIVED: "archived",
@@ -98,5 +99,5 @@ FILTERS = {
     "did": lambda op: _DID.get(op, op.capitalize()), "who": lambda name: _WHO.get(name, name),
     "iso": lambda value: moment(value).iso(), "short": lambda id: str(id)[-6:],
     "source": lambda lane: SOURCES.get(lane, str(lane)), "status": lambda status: STATUSES.get(status, str(status)),
-    "where": lambda scope: "all projects" if scope == Scope.USER else "this project",
+    "where": lambda scope: SCOPES.get(scope, str(scope)),
 }  # fmt: skip

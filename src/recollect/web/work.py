@@ -15,8 +15,8 @@ from recollect.app.core import App
 from recollect.base.errors import BadInput, NotFound, RecollectError, Stopped
 from recollect.base.ids import fresh_key
 from recollect.web.acts import read_values
-from recollect.web.now_view import forget_count, three_things
 from recollect.web.pages import Page, find_op, view
+from recollect.web.views import forget_count, three_things
 
 WORKS = {  # what the page may run so: its title meanwhile, and afterwards
     "import sessions": ("Importing past sessions", "Past sessions are imported"),
