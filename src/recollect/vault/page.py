@@ -14,7 +14,7 @@ from typing import NamedTuple
 from recollect.base.moment import Moment
 from recollect.base.structs import replace
 from recollect.base.text import clip, one_line
-from recollect.model.memory import Lane, Note, Status
+from recollect.model.memory import OFFERED_TAG, SHARED_TAG, Lane, Note, Status
 from recollect.vault import dialects
 
 ALWAYS, INBOX, ARCHIVE, COLD = "_always-load", "_inbox", "_archive", "memory-cold"
@@ -181,10 +181,12 @@ def update_note(note: Note, page: Page, path: str, *, written: Moment) -> Note:
         status = Status.SUPERSEDED  # what a newer note supersedes stays so, even if its own file does not say it
     folder = "/".join(folder for folder in place.folders if folder not in (ALWAYS, INBOX, ARCHIVE))
     is_own = note.lane is Lane.USER  # a stranger's file does not put itself above others
+    ours = (SHARED_TAG, OFFERED_TAG)  # no file says what is shared
+    tags = (*(tag for tag in page.tags if tag not in ours), *(tag for tag in note.tags if tag in ours))
     figure = page.appreciation if is_own and page.appreciation is not None else note.appreciation
     return replace(
         note,
-        title=page.title, body=page.body, topics=page.words, tags=page.tags, group=page.group or folder, path=path,
+        title=page.title, body=page.body, topics=page.words, tags=tags, group=page.group or folder, path=path,
         status=status, superseded_by=note.superseded_by if status is Status.SUPERSEDED else None,
         pinned=is_own and page.pinned, appreciation=figure,
         frequency=max(note.frequency, page.frequency) if is_own else note.frequency,
