@@ -79,7 +79,9 @@ def test_help_shows_a_dozen_commands_and_names_the_groups_of_the_rest():
     assert [row.split()[0] for row in everyday] == (
         "ui install status recall rules inbox notes why undo import doctor demo".split()
     )
-    listed = " ".join(run("help", group).out for group in ("memories", "notes", "maintenance", "agents", "developers"))
+    listed = " ".join(
+        run("help", group).out for group in ("memories", "notes", "maintenance", "teams", "agents", "developers")
+    )
     assert all(op.name in listed for op in OPS)
     assert run("help").out == said
     assert run("help", "qwertz").code == 2

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil  # type: ignore[import-untyped]
 import psycopg
 import pytest
 from psycopg import sql
@@ -36,7 +35,7 @@ from recollect.store.postgres_admin import create_team, join_team, team_sql
 from recollect.store.postgres_connection import make_url, parse_url
 from recollect.store.postgres_store import PostgresStore
 from tests.store.helpers import AUTH, HOUSE, SAID, TABS, do, state, vector
-from tests.store.postgres import administrator, new_team, open_again, start_server, stop_server
+from tests.store.postgres import Server, administrator, new_team, open_again, running_server
 from tests.store.test_vectors import fill, nearest, scaled, unit_vectors
 from tests.values import act, note, plan, renamed, thread
 
@@ -107,6 +106,7 @@ def test_an_administrator_joins_with_a_new_login_and_a_member_with_his_own():
 
 
 def test_an_administrator_need_not_be_a_superuser():
+    new_team()
     url = new_database()
     with raw(url) as db:
         db.execute("DROP ROLE IF EXISTS manager; CREATE ROLE manager LOGIN CREATEROLE")
@@ -234,35 +234,10 @@ def test_no_error_holds_a_password(attempt: Callable[[str], object], url: str, e
     assert problem.hint
 
 
-class Server:
-    """One that a test may hurt. Logins other than the administrator's need their password."""
-
-    def __init__(self) -> None:
-        self.server, self.folder = start_server()
-        (self.folder / "pg_hba.conf").write_text("local all postgres trust\nlocal all all scram-sha-256\n")
-        self.url = str(self.server.get_uri())
-        with raw(self.url) as db:
-            db.execute("SELECT pg_reload_conf()")
-
-    def signal(self, number: int) -> None:
-        main = psutil.Process(self.server.get_pid())
-        for process in (main, *main.children(recursive=True)):
-            process.send_signal(number)
-
-    def kill(self) -> None:
-        main = psutil.Process(self.server.get_pid())
-        every = [main, *main.children(recursive=True)]
-        for process in every:
-            process.kill()
-        psutil.wait_procs(every)
-        self.server.ensure_postgres_running()
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    started = Server()
-    yield started
-    stop_server(started.server, started.folder)
+    with running_server() as started:
+        yield started
 
 
 def test_the_generated_password_is_needed_and_right(server: Server):
@@ -327,6 +302,7 @@ def test_a_server_that_dies_in_a_change_leaves_nothing_of_it(server: Server):
         reader.wait(0)
         with pytest.raises(TeamUnreachable):
             write_while(store, server.kill)
+        server.start()
         assert (reader.get(AUTH.id), len(store.find(Query()))) == (AUTH, 3)
         with pytest.raises(TeamUnreachable):
             reader.wait(30)

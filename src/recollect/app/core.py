@@ -5,15 +5,15 @@ redacted again, applied, journalled, logged). Reading never creates anything."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.base import project as projects
 from recollect.base.clock import Clock, SystemClock
 from recollect.base.errors import BadInput, Conflict, HomeRefused, NoProject, RecollectError, StoreDamaged
-from recollect.base.files import read_limited, write_private
+from recollect.base.files import make_private_folder, read_limited, write_private
 from recollect.base.ids import Mint, fresh_key
 from recollect.base.paths import Home, home, user_home
 from recollect.base.project import Project
@@ -37,6 +37,7 @@ MAX_TOPIC_CHARS = 80
 MAX_TOPICS = 50
 _SET_ASIDE = "set-aside"
 IMPORT_ACTOR = "import"  # in the journal: words that somebody else kept before us
+MOST_LISTED = 100  # memories of a change that the journal lists
 _TRIES = 3  # a plan made from a state that another process changed meanwhile is made anew
 Progress = Callable[..., None]  # called with how far a long operation is: done, total, what is counted (its unit first)
 
@@ -57,6 +58,8 @@ class App:
         self._open: dict[tuple[Path | None, bool], SqliteStore] = {}
         self._found: Counter[str] = Counter()
         self._change = ""  # the id of what is committed as one change
+        self.queued_changes: set[str] = set()  # for the team
+        self.is_unsent = False  # some of them wait
         self._redactor: Redactor | None = None
         self._embedder: Embedder | None = None
 
@@ -84,7 +87,10 @@ class App:
     def store_path(self, scope: Scope) -> Path | None:
         """Where the store is; None where there is none yet."""
         path: Path | None = self.home.user_store
-        if scope is Scope.PROJECT:
+        if scope is Scope.TEAM:
+            own = None if self.settings.text("MEMORY_TEAM") == "off" else self.store_path(self.scope)
+            path = own and own.parent / "team" / own.name
+        elif scope is Scope.PROJECT:
             folder = projects.store_folder(self.home.projects, self.project) if self.project else None
             path = folder / "memory.db" if folder else None
         return path if path and (path.is_symlink() or path.exists()) else None
@@ -99,17 +105,25 @@ class App:
             self.require_scope(scope)
             self.home.prepare()
             path = self.home.user_store
-            if scope is Scope.PROJECT:
+            if scope is Scope.TEAM:
+                own = self.writer(self.scope).path or path
+                path = own.parent / "team" / own.name
+                make_private_folder(path.parent)
+            elif scope is Scope.PROJECT:
                 self.project = projects.claim(self.home.projects, self.require_project(), fresh_key())
                 path = projects.make_store_folder(self.home.projects, self.project) / "memory.db"
                 projects.prepare_view(self.project.root)
         return self._opened(path, read_only=False)
 
     def scopes(self) -> Iterator[tuple[Scope, LocalStore]]:
-        """The stores that exist, the project's first."""
+        """The stores that exist, the project's first, the team's last."""
         for scope in Scope:
             if self.store_path(scope) is not None:
                 yield scope, self.reader(scope)
+
+    def own_scopes(self) -> Iterator[tuple[Scope, LocalStore]]:
+        """Those that hold what was kept here, not what colleagues shared."""
+        return ((scope, store) for scope, store in self.scopes() if scope is not Scope.TEAM)
 
     @property
     def places(self) -> Places:
@@ -232,7 +246,7 @@ class App:
                 return Done(summary, plan, scope, None, self.dry_run, self.notes())
             act = self.change_header(op, summary, actor=actor)
             try:
-                with store.transaction() if plan.files else nullcontext():
+                with store.transaction() if plan.files else nullcontext(), self._queued(scope, store, plan, act):
                     wrote = store.apply(plan, act)
                     self._write_files(scope, store, plan)
             except Conflict:
@@ -257,7 +271,10 @@ class App:
         summary = f"Undid {entry.op}: {entry.summary}"
         act = self.change_header("undo", summary, undoes=entry.change)
         store = self.writer(scope)
-        with store.transaction():
+        touched = entry.memories
+        if len(touched) == MOST_LISTED:  # there may be more
+            touched = store.undo(entry.change, act, dry_run=True).touched()
+        with store.transaction(), self._queued(scope, store, touched, act):
             plan = store.undo(entry.change, act, dry_run=self.dry_run)
             if self.dry_run:
                 return Done(summary, plan, scope, None, dry_run=True)
@@ -273,6 +290,17 @@ class App:
             from recollect.app import note_files
 
             note_files.write(self, scope, store, plan.files)
+
+    def _queued(
+        self, scope: Scope, store: Store, what: Plan | Sequence[str], header: ChangeHeader
+    ) -> AbstractContextManager[None]:
+        """Around a write: what it changes of shared memories waits for the team."""
+        if self.dry_run or scope is Scope.USER or not self.home.teams.is_dir():
+            return nullcontext()
+        from recollect.app import teams
+
+        ids = teams.shared_ids_in(self, scope, store, what, header.op) if isinstance(what, Plan) else what
+        return teams.queued(self, scope, store, ids, header) if ids else nullcontext()
 
     def _anchored(self, scope: Scope, plan: Plan) -> Plan:
         if scope is not Scope.PROJECT or not plan:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 UNASKED_OPS = frozenset({"note sync", "thread", "learning", "learn", "promote", "propose", "wake"})
 """Changes in the journal that nobody asked for and nobody was told of: neither `undo` nor `last` means them."""
+TEAM_OP = "team: "  # before the operation of a colleague's change
+TEAM_SYNC = f"{TEAM_OP}sync"  # all that a team shares, as a mirror is made
 _FILE = "last-shown.json"
 _MAX_FILE_BYTES = 1_000_000
 _MAX_PROJECTS = 100
@@ -36,6 +38,11 @@ class _Shown(NamedTuple):
     listed: tuple[str, ...] = ()
     last: str = ""
     at: int = 0
+
+
+def is_asked(op: str) -> bool:
+    """Whether somebody here asked for such a change, or was told of it."""
+    return op not in UNASKED_OPS and not op.startswith(TEAM_OP)
 
 
 def find_memory(app: App, name: str) -> tuple[Scope, Memory]:
@@ -72,7 +79,7 @@ def _find_shown(app: App, name: str) -> tuple[Scope, Memory] | None:
     newest = (shown.at, shown.last)
     for _, store in app.scopes():
         for entry in store.log(limit=_MAX_ENTRIES):
-            if entry.memories and entry.op not in UNASKED_OPS and app.exact(entry.memories[0]):
+            if entry.memories and is_asked(entry.op) and app.exact(entry.memories[0]):
                 newest = max(newest, (entry.at.micros, entry.memories[0]))
                 break
     return app.exact(newest[1])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from recollect.app.core import App
 from recollect.app.embedding import QuestionVector, TimedQuestion, fill_vectors, question_vector
 from recollect.app.plan_gate import changed_files
-from recollect.app.states import FOCUS
+from recollect.app.states import FOCUS, MIRROR, TEAM_PROBLEM
 from recollect.base.errors import BadInput, RecollectError, StoreError
 from recollect.base.ids import fresh_key
 from recollect.base.moment import Moment
@@ -68,11 +68,23 @@ def search(app: App, query: Query, only: Scope | None = None, *, timed: TimedQue
             with suppress(RecollectError):  # without a model, or where a store cannot be written, it is searched anyway
                 fill_vectors(app.writer(scope), app.embedder, _FILLED_AT_ONCE)
         vector, how = question_vector(app, query.text)
-    answer = search_stores(
-        [app.reader(scope) for scope in scopes], query, now=now, rules=app.age_rules, vector=vector,
-        focus=load_focus(app), deep=timed is None,
-        likeness=app.embedder.likeness if vector and timed is None and not query.unasked else None,
-    )  # fmt: skip
+    likeness = app.embedder.likeness if vector and timed is None and not query.unasked else None
+    focus = load_focus(app)
+
+    asks_team = timed is None and Scope.TEAM in scopes and MIRROR.read(app.reader(Scope.TEAM)).is_partial
+    asked = replace(query, text=redact_question(app, query.text)) if asks_team else query
+
+    def answer_from(stores: Sequence[Store]) -> Answer:
+        return search_stores(
+            stores, asked, now=now, rules=app.age_rules, vector=vector, focus=focus, deep=timed is None,
+            likeness=likeness,
+        )  # fmt: skip
+
+    stores: list[Store] = [app.reader(scope) for scope in scopes]
+    if asks_team:
+        answer, how = _with_all_of_team(app, answer_from, stores, how)
+    else:
+        answer = answer_from(stores)
     if timed is not None:
         how = timed.how
     elif answer.without_vectors:
@@ -93,6 +105,24 @@ def search(app: App, query: Query, only: Scope | None = None, *, timed: TimedQue
     )  # fmt: skip
 
 
+def _with_all_of_team(
+    app: App, answer_from: Callable[[Sequence[Store]], Answer], stores: list[Store], how: str
+) -> tuple[Answer, str]:
+    """Somebody asks, and the team shares more than is copied here: its server is asked instead of the copy, for what it
+    has of this project."""
+    from recollect.app.teams import TEAM_WIDE, connection, link, require_team
+
+    problem = TEAM_PROBLEM.find(app.reader(app.scope)) or ""
+    try:
+        if not problem:
+            with connection(require_team(app)) as server:
+                server.groups = frozenset({TEAM_WIDE, link(app).project})
+                return answer_from([*stores[:-1], server]), how
+    except RecollectError as trouble:
+        problem = trouble.message
+    return answer_from(stores), f"{how} (of the team's memories only the latest: {problem})"
+
+
 def redact_question(app: App, question: str) -> str:
     """Redacted first, then cut: half a secret is not recognised. Where there is no home yet, none is made for it."""
     from recollect.redact import Redactor  # an answer need not wait for it
@@ -110,10 +140,12 @@ def load_focus(app: App) -> tuple[Focus, ...]:
 
 
 def rules_in_force(app: App) -> dict[str, tuple[Scope, Rule]]:
-    """Rules by id, the most useful first, without muted ones."""
+    """Rules by id, the most useful first, without muted ones; not a colleague's that says what one of ours says."""
     query = Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), limit=_MAX_RULES)
     loaded = [(scope, rule) for scope, store in app.scopes() for rule in store.find(query)]
     found = [(scope, rule) for scope, rule in loaded if isinstance(rule, Rule) and not is_muted(rule)]
+    ours = {rule.body.casefold() for scope, rule in found if scope is not Scope.TEAM}
+    found = [(scope, rule) for scope, rule in found if scope is not Scope.TEAM or rule.body.casefold() not in ours]
 
     def order(kept: tuple[Scope, Rule]) -> tuple[bool, float, int, Moment]:
         _, rule = kept

@@ -16,6 +16,8 @@ from recollect.base.moment import Moment
 from recollect.base.structs import Struct, field, replace
 from recollect.model.ask import Use
 from recollect.model.codec import Json, decode, encode
+from recollect.model.memory import RulePolicy
+from recollect.model.plan import Change, change_of, ids_of
 from recollect.model.session import Act, EventName, Heartbeat, SessionPart, Speaker, StateRecord
 from recollect.recall.selection import Focus
 
@@ -162,6 +164,61 @@ class DayCounts(Struct):
     chars: int = 0  # of what was told
 
 
+class TeamLink(Struct):  # that a person has confirmed: this project is that project of the team
+    tenant: str = ""
+    project: str = ""
+
+
+class Mirror(Struct):  # how far the copy of the team's memories is
+    tenant: str = ""
+    project: str = ""
+    seq: int = 0  # of the last change of the team's journal that it has
+    change: str = ""  # its id: a server that was restored from a backup has another one there
+    at: int = 0  # when the team's server last answered (microseconds)
+    is_partial: bool = False  # the team shares more than is copied
+
+    @property
+    def last(self) -> tuple[int, str]:
+        return self.seq, self.change
+
+
+PURGE = "purge"  # the operation of a change that erases instead of writing
+
+
+class OutgoingChange(Struct):  # for the team; its words are those that are shared
+    tenant: str
+    change: str
+    op: str
+    summary: str
+    at: Moment
+    undoes: str | None
+    plan: str  # its changes as JSON, as the journal has them; or the ids that are to be erased
+
+    @property
+    def changes(self) -> list[Change]:
+        return [change_of(data) for data in json.loads(self.plan)] if self.op != PURGE else []
+
+    @property
+    def ids(self) -> list[str]:
+        """Of the memories that it speaks of."""
+        if self.op == PURGE:
+            return [str(id) for id in json.loads(self.plan)]
+        return [id for change in self.changes for id in ids_of(change)]
+
+
+# In the team's own store.
+class Member(Struct):
+    name: str
+    joined_at: Moment
+    left_at: Moment | None = None
+
+
+class SharedProject(Struct):
+    name: str
+    first_commit: str
+    remote: str
+
+
 HEARTBEAT = State("heartbeat", Heartbeat, "How long nobody spoke, in beats.")
 FOCUS = State("focus", tuple[Focus, ...], "Topics that a person put in focus, in their words.", limit=50)
 SESSIONS = State("sessions", int, "How many sessions were used so far.")
@@ -179,6 +236,14 @@ DAYS = State("days", dict[str, DayCounts], "How many prompts there were and what
 HOOK_TIMES = State("hook-times", dict[str, list[int]], "What the latest answers took, in milliseconds, by event.")
 JOB_RECORDS = State("job:", JobRecord, "When jobs that count sessions last ran.")
 OUTDATED = State("flagged", dict[str, str], "Memories that a review found out of date, with their content hash.")
+TEAM_LINK = State("team-link", TeamLink, "Which project of the team this is.")
+SHARED = State("shared", dict[str, str], "Memories that were shared from here, and with which team.")
+OUTBOX = State("outbox:", OutgoingChange, "Changes that the team does not have yet, with the words that are shared.")
+MIRROR = State("mirror", Mirror, "How far the copy of the team's memories is.")
+TEAM_PROBLEM = State("team-problem", str, "Why the team could not be reached, once that was said.")
+MEMBERS = State("member:", Member, "Who joined the team, by machine.")
+TEAM_PROJECTS = State("project:", SharedProject, "The projects of the team.")
+RULE_POLICY = State("rule-policy", RulePolicy, "Which shared rules are in force for members who have not decided.")
 ALLOWED_NOTES = State("vault-allowed", str, "A hash of the repository's always-load notes that a person allowed.")
 
 

@@ -51,6 +51,7 @@ class Home:
         self.user_store = root / "user" / "memory.db"
         self.projects = root / "projects"
         self.logs = root / "logs"
+        self.teams = root / "teams"  # the logins of teams
         self.vault = root / "vault"
         self.embedding_key = root / "embedding.key"  # for an endpoint that wants one; settings are shown, this is not
 

@@ -32,6 +32,7 @@ PARENTS = {
     "inbox": "Decide on the rules that wait for you.",
     "note": "Write, show and archive notes.",
     "rule": "Add a rule; `recollect rules` lists them.",
+    "team": "Make, join and leave a team; `recollect share` shares with it.",
 }
 _HELP = "help"
 

@@ -64,6 +64,10 @@ def _run(op: Op, values: dict[str, Any], *, as_json: bool, dry_run: bool, yes: b
             click.confirm("This cannot be undone. Go on?", abort=True, err=True)
         result = op.function(app, **values)
         print_result(app, result, as_json=as_json)
+        if app.is_unsent:
+            from recollect.ops.team import send_changes
+
+            send_changes(app)
     if isinstance(result, Verified) and not result.clean:
         return 5
     return 1 if isinstance(result, Checkup) and not result.healthy else 0

@@ -76,11 +76,11 @@ class Service:
             Job("spool", self._spool.receive_some, 5, light=True),
             Job("tidy", self._tidy, 60, light=True),
             Job("begin", self._begin, _ONCE_S, light=True),
-            *(job for job in jobs if not job.model),
+            *(job for job in jobs if not (job.model or job.remote)),
         ]
-        slow = [job for job in jobs if job.model]
+        slow = [job for job in jobs if job.model], [job for job in jobs if job.remote]
         self._jobs = Runner(quick, self._apps, self._is_asked, self._log)
-        self._slow_jobs = Runner(slow, self._apps, self._is_asked, self._log)
+        self._slow_jobs = [Runner(some, self._apps, self._is_asked, self._log) for some in slow]
 
     def run(self, stop_listening: Callable[[], None]) -> None:
         sys.setswitchinterval(_SWITCH_S)
@@ -89,11 +89,13 @@ class Service:
         with suppress(OSError):
             client.announce(self._place, os.getpid(), __version__)
         self._jobs.start()
-        self._slow_jobs.start()
+        for slow in self._slow_jobs:
+            slow.start()
         reason = self._server.serve(self._shutdown_reason, stop_listening)
         self._log.line("daemon-ended", pid=os.getpid(), why=reason)
         self._jobs.stop(0.4)
-        self._slow_jobs.stop(0.0)  # the model it waits for ends with this process
+        for slow in self._slow_jobs:
+            slow.stop(0.0)  # the model it waits for ends with this process, the line to the team, too
         self._apps.close()
 
     def _shutdown_reason(self) -> str:

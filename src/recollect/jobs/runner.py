@@ -37,6 +37,7 @@ class Job(NamedTuple):
     quiet_s: float | None = None  # it runs once sessions were quiet for so long, and in every project each `every_s`
     by_sessions: bool = False  # it runs by each store's count, as MEMORY_<NAME> and MEMORY_<NAME>_SCHEDULE say
     model: Literal["", "optional", "required"] = ""  # asks a language model; required: runs only while MEMORY_LLM is on
+    remote: bool = False  # talks to another machine: in a thread of its own
     light: bool = False  # takes no time worth mentioning: does not stand aside while hooks are answered
 
     @property
@@ -61,6 +62,7 @@ JOBS: tuple[Job, ...] = (
     Job("vaults", "jobs.vault_sync:watch", 0.6),
     Job("heartbeat", "app.session_ledger:tick", 300, light=True),
     Job("questions", "ops.turn_questions:ask_next", 2, model="required"),
+    Job("team", "jobs.team_sync:work", 2, remote=True),
     Job("forgetting", "ops.forget:review_lowest", 600, by_sessions=True, model="optional"),
     Job("validation", "ops.validate:check_sample", 600, by_sessions=True, model="optional"),
     Job("prompts heard", "jobs.transcripts:capture_late_prompts"),
@@ -219,7 +221,7 @@ class Schedule(NamedTuple):
 def run_due(app: App, job: Job) -> Iterator[str]:
     """All that is due in this project's stores."""
     app.actor = "daemon"
-    for scope, store in list(app.scopes()):
+    for scope, store in list(app.own_scopes()):
         if app.settings.switch(job.switch) and _due_state(app, job, store) != "wait":
             try:
                 for line in _run(app, job, scope):
@@ -231,7 +233,7 @@ def run_due(app: App, job: Job) -> Iterator[str]:
 
 def run_by_hand(app: App, job: Job) -> list[str]:
     """Runs the job in every store, whatever the schedule says. Returns its lines."""
-    scopes = [scope for scope, _ in app.scopes()]
+    scopes = [scope for scope, _ in app.own_scopes()]
     return [line for scope in scopes for line in _run(app, job, scope, by_hand=True)]
 
 

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from recollect.app import language_model, note_files, notices
+from recollect.app import language_model, note_files, notices, teams
 from recollect.app.core import App, backups_of, set_aside_files
 from recollect.app.states import JOB_RECORDS, OUTDATED, SESSIONS
 from recollect.base.errors import BadInput, Conflict, HomeRefused, NotFound, RecollectError
@@ -62,10 +62,15 @@ def forget(
         return _show_candidates(app)
     scope, memory = app.find(names[0]) if len(names) == 1 else (app.scope, None)
     if memory is None or delete or memory.kind is Kind.THREAD:
-        return _put_away(app, names, delete=delete)
-    _refuse_archiving(app, scope, memory)
-    done = _archive(app, scope, memory)
-    return replace(done, notes=(_way_back(memory), *done.notes))
+        done = _put_away(app, names, delete=delete)
+    else:
+        _refuse_archiving(app, scope, memory)
+        done = _archive(app, scope, memory)
+        done = replace(done, notes=(_way_back(memory), *done.notes))
+    if done.scope is not Scope.TEAM:
+        return done
+    whose = "For everyone in the team." if delete else "For you alone: `recollect unshare` removes it for everyone."
+    return replace(done, notes=(whose, *done.notes))
 
 
 def _put_away(app: App, names: tuple[str, ...], *, delete: bool) -> Done:
@@ -168,7 +173,7 @@ def _apply_verdict(app: App, scope: Scope, one: Candidate, verdict: Verdict | No
 def _show_candidates(app: App) -> Summary:
     listed: list[Json] = []
     lines: list[str] = []
-    for scope, store in app.scopes():
+    for scope, store in app.own_scopes():
         lines.append(f"{FORGETTING.name.capitalize()}: {runner.describe_schedule(app, FORGETTING, scope)}.")
         for memory, score, idle in _find_lowest(app, scope, JOB_RECORDS.read(store, FORGETTING.name).ran_at):
             listed.append(
@@ -242,6 +247,7 @@ def erase(app: App, names: tuple[str, ...] = (), *, group: str | None = None) ->
     for scope, gone in wanted.items():
         store = app.writer(scope)
         _forget_files(store, gone)
+        teams.queue_purge(app, scope, store, gone)
         emptied += store.purge(gone, app.change_header("purge", f"Purged {counted(len(gone), 'memory', 'memories')}"))
         for copy in backups_of(store.path):
             if _erase_in_copy(copy, gone):

@@ -103,7 +103,7 @@ def _configured(app: App, name: str = "") -> Configured:
 def doctor(app: App) -> Checkup:
     from recollect.app import language_model
     from recollect.integrations import agent_pieces
-    from recollect.ops import install, notes  # `status` needs none of these
+    from recollect.ops import install, notes, team  # `status` needs none of these
     from recollect.store import sqlite_lib_version
 
     version, sqlite = ".".join(map(str, sys.version_info[:3])), sqlite_lib_version()
@@ -112,7 +112,8 @@ def doctor(app: App) -> Checkup:
     free = shutil.disk_usage(place).free
     conf, problems = str(app.home.conf) if app.home.conf.exists() else "defaults", app.settings.problems[:3]
     present = [scope for scope in Scope if app.store_path(scope) is not None]
-    unsaved = " and ".join(scope for scope in present if not backups_of(app.store_path(scope)))
+    ours = [scope for scope in present if scope is not Scope.TEAM]  # the rest is a copy of what the server has
+    unsaved = " and ".join(scope for scope in ours if not backups_of(app.store_path(scope)))
     project = f"{app.project.name} at {app.project.root}" if app.project else ""
     damaged = len(set_aside_files(app))
     checks = [
@@ -129,7 +130,7 @@ def doctor(app: App) -> Checkup:
         _warn_if(damaged, "damage", "none found", f"{counted(damaged, 'damaged file')} set aside", "recollect recover"),
     ]
     checks += [Check(name, Mark.GOOD, state) for name, state in install.copies_status(app).items()]
-    checks += [*notes.checks(app), language_model.check(app), *agent_pieces.checks(app)]
+    checks += [*notes.checks(app), language_model.check(app), *team.checks(app), *agent_pieces.checks(app)]
     return Checkup(tuple(checks))
 
 

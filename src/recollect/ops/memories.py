@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from recollect.app import note_files
 from recollect.app.core import App
-from recollect.app.lookup import UNASKED_OPS
+from recollect.app.lookup import TEAM_SYNC, is_asked
 from recollect.app.plan_gate import files_of
 from recollect.base.errors import BadInput, Conflict, NotFound, RecollectError, UnknownId
 from recollect.base.structs import replace
@@ -324,7 +324,7 @@ def undo(
         found = found or (list(fitting.values()) if len(fitting) == 1 else [])
     else:  # the newest that still stands, is itself no undo, and that a person asked for or was shown
         standing = [(scope, one) for scope, one in latest if not (one.undoes or one.undone_by or one.purged)]
-        found = [pair for pair in standing if pair[1].op not in UNASKED_OPS]
+        found = [pair for pair in standing if is_asked(pair[1].op)]
     if not found:
         problem = f"No change has the id {change!r}." if change else "There is nothing to undo."
         raise NotFound(problem, hint="`recollect log` lists the changes.")
@@ -334,6 +334,9 @@ def undo(
     if not standing:
         again = f"To redo it: `recollect undo {entry.undone_by}`."
         raise BadInput(f"{entry.change} was undone by {entry.undone_by}.", hint=again)
+    if entry.op == TEAM_SYNC:
+        problem = f"{entry.change} brought what the team shares, all at once."
+        raise BadInput(problem, hint="`recollect unshare` removes a memory for everyone, `forget` for you alone.")
     if entry.op == note_files.SYNC:
         problem = f"{entry.change} ({entry.summary}) was read from files, which would bring it back."
         raise BadInput(problem, hint=note_files.USE_FILES)

@@ -17,15 +17,16 @@ from recollect.base.text import clip, first_line_title, one_line, storable
 from recollect.capture import prompt_rules, rule_relations
 from recollect.capture.prompt_text import Action, Draft, FoundRule, Piece
 from recollect.jobs.rule_contexts import with_contexts
-from recollect.lifecycle import edits
+from recollect.lifecycle import edits, sharing
 from recollect.model.codec import Json
-from recollect.model.memory import ACCEPTED_TAG, Kind, Lane, Rule, RuleType, Status
+from recollect.model.memory import ACCEPTED_TAG, SHARED_TAG, Kind, Lane, Rule, RuleType, Status
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Cards, Done, Scope, Summary
 from recollect.ops.library import Limit, Muted, list_kind
 from recollect.ops.memories import Expect, Topics, User, as_one, refuse_unexpected, scope_of
 from recollect.ops.table import Arg
+from recollect.ops.team import begin_sharing, finish_sharing
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -58,18 +59,28 @@ def add(
     said: Annotated[str, Arg("The words it was made from.", metavar="TEXT")] = "",
     session: Annotated[str, Arg("The session they were said in.", metavar="ID")] = "",
     user: User = False,
+    team: Annotated[bool, Arg("Share it with the team; outside a project, for all that the team works on.")] = False,
 ) -> Done:
     """The same sentence, whatever its case, is one rule with a count, not two."""
     words = _read_rule(app, text, "rule add")
+    if team:
+        if user or app.actor == "agent":
+            problem = "Your own store never leaves this machine." if user else "Only a person can share with the team."
+            raise BadInput(problem, hint="Leave out --user, or --team.")
+        scope, team_notes = begin_sharing(app)
+    else:
+        scope, team_notes = scope_of(user), ()
     named, quoted = app.redact_topics(topics), app.redact_text("words", said, max_chars=2_000)
 
     def make(store: Store) -> Plan:
         for same in store.find(Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), body=words, limit=1)):
             again = replace(same, seen=same.seen + 1, last_active_at=app.clock.now())
+            again = sharing.with_tag(again, SHARED_TAG) if team else again
             return Plan.of([Update.between(same, again)])
         lane = Lane.AGENT if app.actor == "agent" else Lane.USER
         rule = new_rule(
-            app, words, topics=named, rule_type=type, origin=app.actor, lane=lane, said=quoted, group=storable(session)
+            app, words, topics=named, rule_type=type, origin=app.actor, lane=lane, said=quoted,
+            group=storable(session), tags=(SHARED_TAG,) if team else (),
         )  # fmt: skip
         # Only a person's word takes another rule out of force.
         return Plan.of([Create(rule), *(supersede(store, rule) if lane is Lane.USER else ())])
@@ -78,9 +89,10 @@ def add(
         is_known = isinstance(plan.changes[0], Update)
         return f"Rule {plan.touched()[0]} {'already says this; counted again' if is_known else 'is in force'}."
 
-    done = app.commit(scope_of(user), "rule add", make, say)
+    done = app.commit(scope, "rule add", make, say)
     replaced = [app.find(id)[1].body for id in done.plan.touched()[1:]]
-    return replace(done, notes=(*(f"It replaces \u201c{clip(old, 120)}\u201d." for old in replaced), *done.notes))
+    notes = (*(f"It replaces \u201c{clip(old, 120)}\u201d." for old in replaced), *team_notes, *done.notes)
+    return finish_sharing(app, replace(done, notes=notes)) if team else replace(done, notes=notes)
 
 
 def _read_rule(app: App, text: str, command: str) -> str:

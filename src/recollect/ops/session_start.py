@@ -84,7 +84,7 @@ def open_threads(app: App) -> Kept:
     now, age = app.clock.now(), app.age_rules
     query = Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=10 * OPEN_THREADS)
     found = []
-    for scope, memory in ((scope, memory) for scope, store in app.scopes() for memory in store.find(query)):
+    for scope, memory in ((scope, memory) for scope, store in app.own_scopes() for memory in store.find(query)):
         by_activity = replace(memory, reinforced_at=min(memory.reinforced_at, memory.last_active_at))
         if status_at(by_activity, now=now, rules=age) is Status.ACTIVE and not is_muted(memory):
             found.append((strength(by_activity, now=now, rules=age), scope, memory))

@@ -26,6 +26,7 @@ class Group(StrEnum):
     MEMORIES = "Look at memories, and change them."
     NOTES = "Notes: Markdown files in your own folder or in the project's."
     MAINTENANCE = "Check, tidy, back up, move."
+    TEAMS = "Share memories with colleagues, or with your other machines."
     AGENTS = "Connect coding agents, and see what they are told."
     DEVELOPERS = "Measure and debug Recollect itself."
 
@@ -88,7 +89,8 @@ _ASKS = "asks a language model, which a person pays for"
 _SAID = "shows what was said in sessions; for people only"
 _FILES = "reads or writes files of the user's choosing"
 _READ, _WRITE, _KEEP = Effect
-_MEMORIES, _NOTES, _MAINTENANCE, _AGENTS, _DEVELOPERS = Group
+_SHARES = "only a person decides what leaves this machine"
+_MEMORIES, _NOTES, _MAINTENANCE, _TEAMS, _AGENTS, _DEVELOPERS = Group
 
 OPS: tuple[Op, ...] = (
     Op("install", "install:install", _KEEP, _AGENTS, "Connect your coding agents; --dry-run shows every change.",
@@ -186,6 +188,21 @@ OPS: tuple[Op, ...] = (
        "note archive ask-anna", _FILES),
     Op("note sync", "notes:sync", _WRITE, _NOTES, "Read notes that were changed; the daemon does so automatically.",
        "note sync", _PERSON),
+    Op("team create", "team:create", _KEEP, _TEAMS, "Make a team in a PostgreSQL database, and join it.",
+       "team create acme postgresql://admin@db.example/memory", _SHARES),
+    Op("team join", "team:join", _KEEP, _TEAMS, "Join a team, with the address that its maker passed on.",
+       "team join acme postgresql://recollect_acme_1a2b3c@db.example/memory", _SHARES),
+    Op("team link", "team:link_project", _KEEP, _TEAMS, "Exchange this project's shared memories with the team.",
+       "team link", _SHARES),
+    Op("team leave", "team:leave", _KEEP, _TEAMS, "Leave a team; what you shared stays with it, and here.",
+       "team leave acme", _SHARES),
+    Op("team status", "team:status", _READ, _TEAMS, "Show the team, what is shared, and what waits to be sent.",
+       "team status", _PERSON),
+    Op("team members", "team:members", _READ, _TEAMS, "List who has joined the team.", "team members", _PERSON),
+    Op("share", "team:share", _WRITE, _TEAMS, "Share memories with the team; --dry-run shows every word of it.",
+       "share cdd740 --dry-run", _SHARES),
+    Op("unshare", "team:unshare", _WRITE, _TEAMS, "Take memories back from the team; your own stay here.",
+       "unshare cdd740", _SHARES),
     Op("allow", "session_start:allow", _KEEP, _NOTES,
        "Load this project's _always-load/ notes at the start of every session.", "allow",
        "only a person may let in what a stranger may have written"),

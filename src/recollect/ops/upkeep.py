@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from recollect.app.core import App, backups_of, set_aside, set_aside_in, store_folders
 from recollect.app.embedding import drop_old_vectors, fill_vectors
+from recollect.app.teams import connection, require_team
 from recollect.base import project as identity
 from recollect.base.errors import BadInput, Conflict, ModelError, StoreDamaged
 from recollect.base.text import counted
@@ -21,15 +22,23 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 _RECOVERED_AT_ONCE = 200
+_SERVER_S = 600.0  # for all checks of a large team
 _LIVE = "memory.db"
 _DERIVED = frozenset(
     {"passage", "words", "term", "vector", "vector_count", "check_passages", "full_text", "terms", "vectors"}
 )
 
 
-def verify(app: App) -> Verified:
+def verify(
+    app: App, *, team: Annotated[bool, Arg("Also look at the team's own database, which takes a while.")] = False
+) -> Verified:
     stores = [(scope, app.writer(scope)) for scope in _present(app)]  # the full-text check writes, and changes nothing
-    return Verified(tuple((scope, str(store.path), tuple(_findings(app, store))) for scope, store in stores))
+    found = [(scope, str(store.path), tuple(_findings(app, store))) for scope, store in stores]
+    if team:
+        own = require_team(app)
+        with connection(own, _SERVER_S) as server:
+            found.append((Scope.TEAM, f"the server of team {own.name}", tuple(_findings(app, server))))
+    return Verified(tuple(found))
 
 
 def _findings(app: App, store: Store) -> list[Finding]:
@@ -71,7 +80,7 @@ def backup(app: App) -> Summary:
 
     made: list[Json] = []
     stamp = app.clock.now().stamp()
-    for scope, store in app.scopes():
+    for scope, store in app.own_scopes():
         if store.path is None:
             continue
         target = free_name(store.path.parent / "backups", stamp)

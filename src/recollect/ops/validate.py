@@ -65,7 +65,7 @@ def validate(
     # What a run would draw from, what a model flagged, and what the free checks find.
     lines, looked_at = [], 0
     listed: list[Json] = []
-    for scope, store in app.scopes():
+    for scope, store in app.own_scopes():
         pool, flagged = _pool(app, scope), read_flags(store)
         amount = min(app.settings.count("MEMORY_VALIDATION_AMOUNT"), len(pool))
         schedule = runner.describe_schedule(app, VALIDATION, scope)

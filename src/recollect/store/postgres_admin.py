@@ -125,6 +125,14 @@ BEGIN;
 """
 
 
+def without_password(url: str) -> str:
+    return make_url({name: value for name, value in parse_url(url).items() if name not in ("password", "sslpassword")})
+
+
+def with_password(url: str, password: str) -> str:
+    return make_url(parse_url(url) | {"password": password})
+
+
 def _check_name(name: str) -> None:
     if not re.fullmatch(r"[a-z0-9-]{1,40}", name):
         problem = f"{name[:60]!r} cannot be a team's name."

@@ -221,7 +221,8 @@ class TeamDatabase(Engine):
         # In READ COMMITTED each statement sees what was committed before it: the last one, after the lock was taken.
         sql = f"""BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
             SET LOCAL lock_timeout = {limit}; SET LOCAL statement_timeout = {max(limit, 60_000)}; {pick}
-            SELECT pg_advisory_xact_lock(hashtextextended('recollect {self.tenant}', 0));
+            INSERT INTO recollect.counter (tenant) VALUES ('{self.tenant}')
+                ON CONFLICT (tenant) DO UPDATE SET tenant = excluded.tenant;
             SELECT recollect.schema_version(), recollect.current_tenant(), {", ".join(_COUNTERS)}
                 FROM (SELECT) AS one LEFT JOIN recollect.counter ON TRUE"""  # noqa: S608
         found = self._db.begin(sql)

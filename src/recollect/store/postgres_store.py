@@ -70,12 +70,18 @@ class JournalRow(NamedTuple):  # one row of the journal; a long piece of work ha
 
 
 class PostgresStore(Journal, TeamSearch):
+    journal_days: float = 36_500  # no member's clock decides what the team's journal keeps
+    groups: frozenset[str] = frozenset()  # where any are named, only memories of these are found
     _listener: Listener | None = None
 
     def close(self) -> None:
         if self._listener is not None:
             self._listener.close()
         super().close()
+
+    def read_units(self, units: Sequence[int]) -> list[tuple[int, Memory, Message | None]]:
+        found = super().read_units(units)
+        return [one for one in found if not self.groups or one[1].group in self.groups]
 
     # Following it
 
