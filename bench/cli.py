@@ -291,6 +291,32 @@ def hooks(
 
 
 @bench.command()
+@click.option("--prompts", default=200, show_default=True, type=_from_none, help="Hooks, without a team and with one.")
+@click.option("--memories", default=10000, show_default=True, type=click.IntRange(min=1), help="Of the project's own.")
+@click.option(
+    "--mirrored", default=1000, show_default=True, type=click.IntRange(min=1), help="Shared ones beside them."
+)
+@click.option("--members", default="1,10,50", show_default=True, help="Members at once, separated by commas.")
+@click.option("--seconds", default=5.0, show_default=True, help="Of sharing and of following, per number of members.")
+@click.option("--sizes", default="10000,100000,1000000", show_default=True, help="Shared memories, by commas.")
+@click.option(
+    "--second", default=100000, show_default=True, type=_from_none, metavar="N",
+    help="Sizes up to N are measured with a second team of the same size, too.",
+)  # fmt: skip
+@click.option("--questions", default=100, show_default=True, type=click.IntRange(min=1), help="Of each sort, per size.")
+@_as_json
+def team(
+    prompts: int, memories: int, mirrored: int, members: str, seconds: float, sizes: str, second: int, questions: int,
+    as_json: bool,
+) -> int:  # fmt: skip
+    """What a team costs: its members' prompts, sharing, and its server as memories grow. 0 leaves a part out."""
+    from bench.team import Amounts, run_team
+
+    amounts = Amounts(prompts, memories, mirrored, _sizes(members), seconds, _sizes(sizes), second, questions)
+    return _run(lambda folder, bar: run_team(folder, amounts=amounts, progress=bar), as_json)
+
+
+@bench.command()
 @click.option("--secrets", default=4000, show_default=True, type=click.IntRange(min=1), help="Made-up ones to keep.")
 @click.option("--keys", default=1000, show_default=True, type=_from_none, help="Keys and passwords in every form.")
 @click.option(

@@ -158,7 +158,7 @@ def _warm(place: House, pid: int, size: int, asked: Iterator[str], prompts: int,
         session = f"warm-{size}-{number // _A_SESSION}"
         bare.append(house.run(_BARE, b"", environ=place.environ, cwd=place.project))
         hooks.append(place.run(PROMPT, payload(place, PROMPT, session, number, prompt=next(asked))))
-        daemon_ms.append(_asked_ms(place, payload(place, PROMPT, session + "d", number, prompt=next(asked))))
+        daemon_ms.append(asked_ms(place, payload(place, PROMPT, session + "d", number, prompt=next(asked))))
         step(1)
     used_ms = processes.cpu_ms(pid) - before_ms
     cpu_ms = statistics.median(ran.cpu_ms for ran in hooks)
@@ -179,7 +179,7 @@ def _warm(place: House, pid: int, size: int, asked: Iterator[str], prompts: int,
     )
 
 
-def _asked_ms(place: House, body: bytes) -> float:
+def asked_ms(place: House, body: bytes) -> float:
     began_s = time.perf_counter()
     kind, _ = place.ask(PROMPT, body, pointer="none")
     took_ms = (time.perf_counter() - began_s) * 1_000
