@@ -229,22 +229,39 @@ def test_with_daemons_what_one_says_is_told_to_the_other_without_a_command(ann: 
     check_sound(team, ann, ben)
 
 
-def test_twenty_members_with_daemons_all_get_what_each_of_them_shared(meet: Callable[..., Person], team: Team):
+def test_twenty_members_with_daemons_share_edit_undo_mute_and_leave(meet: Callable[..., Person], team: Team):
     people = [meet(f"Member {number}") for number in range(20)]
     for person in people:
         person.start_daemon()
-    running = [
-        person.start("rule", "add", f"Rule {number}: keep file {number} sorted.", "--team")
-        for number, person in enumerate(people)
-    ]
+    rules = [f"Rule {number}: keep file {number} sorted." for number in range(20)]
+    running = [person.start("rule", "add", words, "--team") for person, words in zip(people, rules, strict=True)]
     for one in running:
         out, err = one.communicate(timeout=120)
         assert one.returncode == 0, (out, err)
-    for person in people:
-        assert soon(lambda person=person: len(person.rules()) == 20), person.name  # type: ignore[misc]
+
+    def all_have(expected: set[str], *others: Person) -> None:
+        for person in others or people:
+            assert soon(lambda person=person: set(person.rules()) == expected), person.name  # type: ignore[misc]
+
+    all_have(set(rules))
     with closing(team.store()) as store:
         assert (len(list(store.each())), len(store.log(limit=100))) == (20, 20)
-    check_sound(team, *people)
+
+    first, second, third, fourth = people[:4]
+    id = first.rules()[rules[0]]["id"]
+    second.run("edit", id, "--body", BUN)
+    all_have({BUN, *rules[1:]})
+    [edit] = [one for one in third.json("log", id) if one["op"] == "team: edit"]
+    third.run("undo", edit["change"])
+    all_have(set(rules))
+
+    third.run("rate", id, "never")
+    fourth.run("team", "leave")
+    assert list(fourth.rules()) == [rules[3]]
+    first.run("unshare", id)
+    all_have(set(rules[1:]), *(person for person in people if person not in (first, fourth)))
+    assert rules[0] in first.rules()
+    check_sound(team, *people[:3], *people[4:])
 
 
 def test_a_shared_thread_that_goes_on_is_sent_again_only_when_it_is_shared_again(ann: Person, ben: Person, team: Team):

@@ -169,7 +169,8 @@ def _receive(app: App, team: Team, server: PostgresStore) -> int:
             new = _before_unsent(app, team, rows[1 if mirror.seq else 0 :])
             known, headers = new[-1:], {id: row.header for row in new for id in row.ids}
         received += _take_in(app, server, headers, {TEAM_WIDE, project}, policy)
-        seq, change = (known[0].seq, known[0].header.change) if known else (mirror.seq, mirror.change)
+        before = (0, "") if is_fresh else mirror.last
+        seq, change = (known[0].seq, known[0].header.change) if known else before
         is_partial = len(headers) >= MOST_MIRRORED if is_fresh else mirror.is_partial
         mirror = Mirror(server.tenant, project, seq, change, app.clock.now().micros, is_partial)
         MIRROR.write(app.writer(Scope.TEAM), mirror)
