@@ -14,7 +14,7 @@ from unittest.mock import patch
 from recollect.app.core import App
 from recollect.wire import stub
 from tests.cli.run import run
-from tests.daemon.real import House, soon
+from tests.daemon.real import House
 
 ROOT = Path(__file__).resolve().parents[2]
 REMOTE = "git@code.example:acme/shop.git"
@@ -131,12 +131,6 @@ class Person:
 
     def log_lines(self) -> list[str]:
         return self.house.log().splitlines()
-
-    def is_told(self, words: str) -> bool:
-        return words in self.rules()
-
-    def gets(self, words: str) -> bool:
-        return soon(lambda: self.is_told(words))
 
     def end(self) -> None:
         self.house.end()

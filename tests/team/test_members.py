@@ -12,6 +12,8 @@ from recollect.model.passage import TURN, Record
 from recollect.model.plan import Say
 from recollect.model.result import Scope
 from recollect.ops.table import OPS, Effect, Group
+from recollect.store.postgres_admin import without_password
+from recollect.store.postgres_connection import parse_url
 from tests.daemon.real import soon
 from tests.store.helpers import contents
 from tests.store.postgres import Server
@@ -216,6 +218,42 @@ def test_a_dry_run_writes_nothing_here_or_there(command: str, ann: Person, team:
     before = contents(ann.home), everything(team)
     assert ann.json(*command.split(), *given.get(command, ()), "--dry-run")["dry_run"]
     assert (contents(ann.home), everything(team)) == before
+
+
+def test_a_command_can_give_the_password_which_is_then_kept_nowhere(
+    ann: Person, meet: Callable[..., Person], team: Team
+):
+    ann.add_rule(PNPM, "--team")
+    cat, params = meet("Cat", alone=True), parse_url(team.far_url)
+    secret = cat.root / "secret"
+    secret.write_text(params["password"])
+    command = f"cat {secret}"
+    cat.run("team", "join", team.name, "-", "--password-command", command, stdin=without_password(team.far_url))
+    assert list(cat.rules()) == [PNPM]
+    kept = [path for path in cat.home.rglob("*") if path.is_file() and params["password"].encode() in path.read_bytes()]
+    assert kept == []
+    secret.unlink()
+    assert "command for the password" in cat.status()["problem"]
+
+
+def test_a_login_that_cannot_be_read_is_named_and_costs_nothing_else(ann: Person, team: Team):
+    ann.add_rule(PNPM)
+    (ann.home / ".recollect" / "teams" / f"{team.name}.json").write_text("{")
+    assert f"{team.name}.json cannot be read" in ann.run("team", "status", code=3)
+    assert list(ann.rules()) == [PNPM]
+    ann.add_rule("Tabs.")
+    ann.join(team.far_url, team.name)
+    assert ann.status()["reachable"]
+
+
+def test_changes_that_did_not_reach_the_team_keep_a_member_from_leaving(ann: Person, team: Team):
+    ann.run("rule", "add", PNPM, "--team", cwd=ann.home)  # for all projects: it is in the mirror alone
+    team.hang()
+    ann.run("edit", "pnpm", "--body", BUN, cwd=ann.home)
+    assert "would be lost" in ann.run("team", "leave", code=2, cwd=ann.home)
+    team.hang(on=False)
+    ann.run("team", "leave", cwd=ann.home)
+    assert BUN in everything(team)
 
 
 def test_with_daemons_what_one_says_is_told_to_the_other_without_a_command(ann: Person, ben: Person, team: Team):

@@ -94,6 +94,10 @@ def require_team(app: App) -> Team:
     if joined:
         hint = f"`recollect config {_SETTING} NAME`, where NAME is {' or '.join(joined)}."
         raise NotFound(f"{_SETTING} names none of your teams.", hint=hint)
+    if broken := sorted(app.home.teams.glob("*.json")):
+        raise NotFound(
+            f"{broken[0]} cannot be read.", hint=f"`recollect team join {broken[0].stem} URL` writes it anew."
+        )
     hint = "`recollect team create NAME URL` makes one, `recollect team join NAME URL` joins one."
     raise NotFound("You are in no team.", hint=hint)
 

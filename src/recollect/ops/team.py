@@ -97,7 +97,8 @@ def join(app: App, name: Name, url: Url, *, person: Person = None, password_comm
         return Summary(f"Would join team {name}.", {"team": name, "dry_run": True})
     from recollect.store.postgres_admin import join_team
 
-    team, notes = _begin(app, name, join_team(storable(url), name), person, password_command)
+    login = Team(name, "", storable(url), "", "", password_command or "")
+    team, notes = _begin(app, name, join_team(teams.login_url(login), name), person, password_command)
     return _report_joined(app, team, "joined", notes)
 
 
@@ -125,8 +126,7 @@ def _begin(
         url = without_password(url)
     team = Team(name, login.tenant, url, member, who or "somebody", password_command or "")
     with connection(team) as server:
-        now = app.clock.now()
-        MEMBERS.write(server, Member(team.person, now), member)
+        MEMBERS.write(server, Member(team.person, app.clock.now()), member)
     if known and not is_same:
         teams.remove_mirrors(app.home, known)
     save_team(app, team)
@@ -151,7 +151,7 @@ def _report_joined(app: App, team: Team, what: str, notes: tuple[str, ...]) -> S
         notes += (problem,)
     facts: dict[str, Json] = {"team": team.name, "tenant": team.tenant, "person": team.person, "dry_run": False}
     if teams.current_team(app) != team:
-        notes += (f"You are in several teams: `recollect config MEMORY_TEAM {team.name}` chooses this one.",)
+        notes += (f"It is not in use yet: `recollect config MEMORY_TEAM {team.name}` chooses it.",)
     return Summary(f"Team {team.name} is {what}. Colleagues see you as {team.person}.", facts, notes)
 
 
@@ -210,14 +210,14 @@ def leave(
     facts: dict[str, Json] = {"team": team.name, "dry_run": app.dry_run}
     if app.dry_run:
         return Summary(f"Would leave team {team.name}.", facts)
+    if team == teams.current_team(app):
+        team_sync.sync_now(app, team)
     if not discard and (unsent := teams.unsent_in_mirrors(app.home, team)):
         hint = "Try again when its server answers, or add --discard."
         raise BadInput(f"{counted(unsent, 'change')} did not reach team {team.name} yet, and would be lost.", hint=hint)
     notes = []
     try:
         with connection(team) as server:
-            if team == teams.current_team(app):
-                team_sync.sync_with(app, team, server)
             if member := MEMBERS.find(server, team.member):
                 MEMBERS.write(server, replace(member, left_at=app.clock.now()), team.member)
     except RecollectError as problem:
