@@ -55,7 +55,8 @@ class CallReport(Report):
     def passed(self) -> bool:
         """Nobody is called unasked, nothing goes unbooked, and the budget holds."""
         return all(
-            one.calls == one.booked and one.calls <= (0 if one.models == "off" else one.calls_per_day)
+            one.calls == one.booked
+            and one.calls <= (0 if one.models == "off" else one.calls_per_day)
             for one in self.figures
         )
 
@@ -82,7 +83,9 @@ def _played(folder: Path, models: str, environ: Mapping[str, str], sessions: int
         told = language_model.summarize_spending(stage.own)
     counted = folder / "calls"
     calls = len(counted.read_text(encoding="ascii")) if counted.exists() else 0
-    return CallFigures(models, sessions, calls, _count(told["calls"]), _count(told["calls_per_day"]))
+    return CallFigures(
+        models, sessions, calls, _count(told["calls"]), _count(told["calls_per_day"])
+    )
 
 
 def _session(stage: Stage, number: int) -> None:
@@ -105,7 +108,10 @@ def _steps(said: str, number: int) -> list[Step]:
         {"do": "run", "what": "npm test", "out": "Exit code 1", "failed": True},
         {"do": "edit", "file": f"src/{number}.ts", "out": "ok", "failed": False},
         {"do": "run", "what": "npm test -- --ci", "out": "ok", "failed": False},
-        *({"do": "reply", "text": f"Step {step} of session {number} is done."} for step in range(9)),
+        *(
+            {"do": "reply", "text": f"Step {step} of session {number} is done."}
+            for step in range(9)
+        ),
     ]
 
 

@@ -23,9 +23,13 @@ from recollect.render.inject import without_ours
 _DATA = Path(__file__).parent / "data"
 SHIPPED = (_DATA / "prompts-tune.jsonl", _DATA / "prompts-held.jsonl")
 CLASSES = ("preference", "correction", "devops")
-_SIMPLE = re.compile(r"\b(?:always|never|prefer|don't|do not|from now on|we use|stop)\b", re.IGNORECASE)
+_SIMPLE = re.compile(
+    r"\b(?:always|never|prefer|don't|do not|from now on|we use|stop)\b", re.IGNORECASE
+)
 _WORD = re.compile(r"[a-z0-9_@][\w@./-]{2,}")
-_SMALL = frozenset("the and for are not with use from that this into only never always does its has have all".split())
+_SMALL = frozenset(
+    "the and for are not with use from that this into only never always does its has have all".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,9 @@ def read(path: Path) -> list[Labelled]:
         for line in path.read_text("utf-8").splitlines():
             if line.strip():
                 row = json.loads(line)
-                labelled.append(Labelled(row["id"], row["prompt"], row["kind"], row["scope"], row["rule"]))
+                labelled.append(
+                    Labelled(row["id"], row["prompt"], row["kind"], row["scope"], row["rule"])
+                )
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise BadInput(
             f"{path} is no file of labelled prompts: {problem}", hint="docs: bench/data/PROMPTS.md"
@@ -105,10 +111,14 @@ def _figures(suite: str, labelled: list[Labelled]) -> CaptureFigures:
         scores=(
             _score("stored or inbox", labelled, [said.action != "dropped" for said in heard]),
             _score("stored", labelled, [said.action == "stored" for said in heard]),
-            _score("simple patterns", labelled, [bool(_SIMPLE.search(one.prompt)) for one in labelled]),
+            _score(
+                "simple patterns", labelled, [bool(_SIMPLE.search(one.prompt)) for one in labelled]
+            ),
         ),
         recall_by_class={
-            kind: share(sum(one.kind == kind for one, _ in right), sum(one.kind == kind for one in labelled))
+            kind: share(
+                sum(one.kind == kind for one, _ in right), sum(one.kind == kind for one in labelled)
+            )
             for kind in CLASSES
         },
         precision_by_class={
@@ -120,7 +130,9 @@ def _figures(suite: str, labelled: list[Labelled]) -> CaptureFigures:
         },
         kind_right=share(sum(one.kind == said.rule_type for one, said in right), len(right)),
         scope_right=share(sum(one.scope == said.scope for one, said in right), len(right)),
-        wording=share(sum(content_share(one.rule, said.rule) >= 0.5 for one, said in english), len(english)),
+        wording=share(
+            sum(content_share(one.rule, said.rule) >= 0.5 for one, said in english), len(english)
+        ),
         ms_p50=round(percentile(spent, 50), 2) if spent else 0.0,
         ms_p95=round(percentile(spent, 95), 2) if spent else 0.0,
     )
@@ -138,9 +150,14 @@ def _timed(labelled: list[Labelled]) -> tuple[list[FoundRule], list[float]]:
 
 
 def _score(system: str, labelled: list[Labelled], called: list[bool]) -> Score:
-    right = sum(one.kind != "none" and is_called for one, is_called in zip(labelled, called, strict=True))
+    right = sum(
+        one.kind != "none" and is_called for one, is_called in zip(labelled, called, strict=True)
+    )
     return Score(
-        system, sum(called), share(right, sum(called)), share(right, sum(one.kind != "none" for one in labelled))
+        system,
+        sum(called),
+        share(right, sum(called)),
+        share(right, sum(one.kind != "none" for one in labelled)),
     )
 
 

@@ -96,8 +96,16 @@ def run_capture_cost(
     return CostReport(tuple(figures))
 
 
-def _with_model(plain: App, embedder: Embedder, made: list[Thread], turns: int, size: int) -> list[float]:
-    app = App(home=plain.home, project=plain.project, settings=plain.settings, clock=plain.clock, actor="bench")
+def _with_model(
+    plain: App, embedder: Embedder, made: list[Thread], turns: int, size: int
+) -> list[float]:
+    app = App(
+        home=plain.home,
+        project=plain.project,
+        settings=plain.settings,
+        clock=plain.clock,
+        actor="bench",
+    )
     app._embedder = embedder
     app.fills_vectors = False
     try:
@@ -110,9 +118,14 @@ def _grown(app: App, count: int, standing: int) -> Iterator[list[Thread]]:
     corpus = Corpus(standing + 1)
     store = app.writer(app.scope)
     for start in range(0, count, _BATCH):
-        some = [_thread(app, corpus, standing + start + n) for n in range(min(_BATCH, count - start))]
+        some = [
+            _thread(app, corpus, standing + start + n) for n in range(min(_BATCH, count - start))
+        ]
         said = [
-            Message(app.mint.draw("message"), one.id, one.created_at, "agent", corpus.text(_WORDS // 2)) for one in some
+            Message(
+                app.mint.draw("message"), one.id, one.created_at, "agent", corpus.text(_WORDS // 2)
+            )
+            for one in some
         ]
         plan = Plan(tuple(Create(one, (message,)) for one, message in zip(some, said, strict=True)))
         store.apply(plan, ChangeHeader(app.mint.draw("change"), "bench", "bench", "", _BEGIN))
@@ -157,7 +170,11 @@ def _turn(known: Thread | None, corpus: Corpus, name: str) -> Spoken:
         (
             {"read": file},
             {"edit": file},
-            {"run": f"pytest tests/test_{name}.py -q", "output": f"E   AssertionError: {output}", "failed": True},
+            {
+                "run": f"pytest tests/test_{name}.py -q",
+                "output": f"E   AssertionError: {output}",
+                "failed": True,
+            },
             {"edit": file},
             {"run": f"pytest tests/test_{name}.py -q", "output": "7 passed", "failed": False},
             {"say": f"{words} {corpus.text(30)}"},
@@ -166,7 +183,11 @@ def _turn(known: Thread | None, corpus: Corpus, name: str) -> Spoken:
 
 
 def _threads(app: App) -> int:
-    return sum(count for kind, _, count in app.writer(app.scope).counts().by_kind_and_status if kind == "thread")
+    return sum(
+        count
+        for kind, _, count in app.writer(app.scope).counts().by_kind_and_status
+        if kind == "thread"
+    )
 
 
 def _give_vectors(app: App, model: str) -> None:
@@ -177,4 +198,6 @@ def _give_vectors(app: App, model: str) -> None:
     while missing := store.vectorless(model, _VECTORS):
         rows = chance.standard_normal((len(missing), 384)).astype(np.float32)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        store.put_vectors(model, [(seq, row.tobytes()) for (seq, _), row in zip(missing, rows, strict=True)])
+        store.put_vectors(
+            model, [(seq, row.tobytes()) for (seq, _), row in zip(missing, rows, strict=True)]
+        )

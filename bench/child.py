@@ -23,7 +23,9 @@ _PROGRAM = (sys.executable, "-P", "-c", _ANSWER)
 
 
 def failed(function: str, code: int) -> RecollectError:
-    return RecollectError(f"The benchmark's process {function} ended with {code}.", hint="Its own words stand above.")
+    return RecollectError(
+        f"The benchmark's process {function} ended with {code}.", hint="Its own words stand above."
+    )
 
 
 class Child:
@@ -45,7 +47,10 @@ class Child:
         return self
 
     def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _at: TracebackType | None
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _at: TracebackType | None,
     ) -> None:
         self.kill()
         self._to.close()

@@ -39,7 +39,9 @@ class Corpus:
     def __init__(self, seed: int, vocabulary: int = 30_000) -> None:
         self._chance = random.Random(seed)
         self._words = _vocabulary(vocabulary)
-        self._weights = list(accumulate(1 / (rank + 2.7) ** _EXPONENT for rank in range(len(self._words))))
+        self._weights = list(
+            accumulate(1 / (rank + 2.7) ** _EXPONENT for rank in range(len(self._words)))
+        )
 
     def text(self, words: int = 100) -> str:
         spoken = [self._dressed(word) for word in self._draw(words)]
@@ -66,7 +68,9 @@ class Corpus:
             return f"{folder}/{self._chance.choice(_TRADE)}/{word}.{ending}"
         if luck < _PATH_SHARE + _IDENTIFIER_SHARE:
             other = self._chance.choice(_TRADE)
-            return f"{other}_{word}" if self._chance.random() < 0.5 else f"{other}{word.capitalize()}"
+            return (
+                f"{other}_{word}" if self._chance.random() < 0.5 else f"{other}{word.capitalize()}"
+            )
         return word
 
 

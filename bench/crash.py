@@ -52,7 +52,9 @@ class CrashReport(Report):
         return kills and cuts and self.control.lost > 0
 
 
-def run_crash(folder: Path, *, cycles: int, seed: int, progress: Progress, cuts: int = CUTS) -> CrashReport:
+def run_crash(
+    folder: Path, *, cycles: int, seed: int, progress: Progress, cuts: int = CUTS
+) -> CrashReport:
     total = cycles + 3 * cuts
 
     def cut(synchronous: str, before: int) -> Cuts:
@@ -136,11 +138,17 @@ class _Kills:
             pages = self._chance.choice([8, Tuning().checkpoint_pages])
             victim.tell({"path": str(path), "checkpoint_pages": pages, "again": again})
             # Each write is said twice: tried, done.
-            said = [] if blind else [victim.answer() for _ in range(2 * self._chance.randint(1, _MOST_SEEN))]
+            said = (
+                []
+                if blind
+                else [victim.answer() for _ in range(2 * self._chance.randint(1, _MOST_SEEN))]
+            )
             time.sleep(self._chance.uniform(0, _LONGEST_S))
             victim.kill()
             said += victim.heard()
-        return [id for word, id in said if word == "done"], [pin for word, pin in said if word == "try"]
+        return [id for word, id in said if word == "done"], [
+            pin for word, pin in said if word == "try"
+        ]
 
     def _look_at(self, path: Path, acknowledged: list[str]) -> None:
         found, findings = looked_at(path, acknowledged)

@@ -57,7 +57,9 @@ class Reader:
 
 def _tables(db: apsw.Connection) -> dict[str, str]:
     found: dict[str, str] = {}
-    names = db.execute("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'").fetchall()
+    names = db.execute(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
+    ).fetchall()
     for table in (str(name) for (name,) in names):
         if not table.startswith("sqlite_"):
             found[table] = f"SELECT * FROM {table} NOT INDEXED"  # noqa: S608
@@ -67,16 +69,22 @@ def _tables(db: apsw.Connection) -> dict[str, str]:
 
 def _indexes(db: apsw.Connection, table: str) -> dict[str, str]:
     """By a scan of the index alone, which holds all the columns that are asked for."""
-    is_rowid = not db.execute("SELECT wr FROM pragma_table_list WHERE name = ?", (table,)).fetchall()[0][0]
+    is_rowid = not db.execute(
+        "SELECT wr FROM pragma_table_list WHERE name = ?", (table,)
+    ).fetchall()[0][0]
     sql = "SELECT l.name, l.origin, m.sql FROM pragma_index_list(?) l LEFT JOIN sqlite_schema m ON m.name = l.name"
     found: dict[str, str] = {}
     for index, origin, made in db.execute(sql, (table,)).fetchall():
         if origin == "pk" and not is_rowid:
             continue  # it is the table itself
-        columns = db.execute("SELECT name FROM pragma_index_xinfo(?) WHERE name IS NOT NULL", (index,)).fetchall()
+        columns = db.execute(
+            "SELECT name FROM pragma_index_xinfo(?) WHERE name IS NOT NULL", (index,)
+        ).fetchall()
         listed = ", ".join([f'"{name}"' for (name,) in columns] + ["rowid"] * is_rowid)
         _, _, partial = str(made or "").partition(" WHERE ")
-        found[str(index)] = f"SELECT {listed} FROM {table} INDEXED BY {index} WHERE {partial or 'TRUE'}"  # noqa: S608
+        found[str(index)] = (
+            f"SELECT {listed} FROM {table} INDEXED BY {index} WHERE {partial or 'TRUE'}"  # noqa: S608
+        )
     return found
 
 

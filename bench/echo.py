@@ -33,7 +33,12 @@ _ASKED = (
     "what's in memory for {0}", "{0}: what do you know?", "before we start, recap {0} please",
     "show me the memories you loaded", "what did we do last time?",
 )  # fmt: skip
-_AFTER = ("", "Let me know if you want more.", "Shall I go on with that?", "That is all I have on it.")
+_AFTER = (
+    "",
+    "Let me know if you want more.",
+    "Shall I go on with that?",
+    "That is all I have on it.",
+)
 _NEWS_WORDS = 25
 
 
@@ -108,7 +113,9 @@ def _remembered(app: App) -> list[Memory]:
     return known
 
 
-def _live(app: App, session: str, number: int, shown: Sequence[Memory], asked: str, reply: str) -> None:
+def _live(
+    app: App, session: str, number: int, shown: Sequence[Memory], asked: str, reply: str
+) -> None:
     at = _BEGIN.plus(seconds=60 * number)
     store = app.writer(app.scope)
     store.put(Session(id=session, host="bench", started_at=_BEGIN, last_at=at))
@@ -162,7 +169,9 @@ def _listed(shown: Sequence[Memory], _: random.Random) -> str:
 
 
 def _numbered(shown: Sequence[Memory], _: random.Random) -> str:
-    return "\n".join(f"{n}. **{memory.title}** {memory.body}" for n, memory in enumerate(shown, start=1))
+    return "\n".join(
+        f"{n}. **{memory.title}** {memory.body}" for n, memory in enumerate(shown, start=1)
+    )
 
 
 def _cut(shown: Sequence[Memory], chance: random.Random) -> str:

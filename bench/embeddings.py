@@ -32,7 +32,9 @@ class Embeddings:
         self._db.set_busy_timeout(_BUSY_MS)
         # What is lost can be made again.
         self._db.pragma("synchronous", "OFF")
-        self._db.execute("CREATE TABLE IF NOT EXISTS vector (hash BLOB PRIMARY KEY, data BLOB) WITHOUT ROWID")
+        self._db.execute(
+            "CREATE TABLE IF NOT EXISTS vector (hash BLOB PRIMARY KEY, data BLOB) WITHOUT ROWID"
+        )
 
     @property
     def model(self) -> str:
@@ -41,7 +43,9 @@ class Embeddings:
     def close(self) -> None:
         self._db.close()
 
-    def of(self, texts: Sequence[str], progress: Callable[[int], None] | None = None) -> NDArray[np.float32]:
+    def of(
+        self, texts: Sequence[str], progress: Callable[[int], None] | None = None
+    ) -> NDArray[np.float32]:
         """One row a text; `progress` is told how many are done."""
         found = np.empty((len(texts), self._embedder.dim), np.float16)
         for start in range(0, len(texts), _BATCH):
@@ -53,7 +57,9 @@ class Embeddings:
     def _batch(self, texts: Sequence[str]) -> NDArray[np.float16]:
         keys = [hashlib.sha256(self._maker + b"\0" + text.encode()).digest() for text in texts]
         kept = {
-            key: data for key in keys for (data,) in self._db.execute("SELECT data FROM vector WHERE hash = ?", (key,))
+            key: data
+            for key in keys
+            for (data,) in self._db.execute("SELECT data FROM vector WHERE hash = ?", (key,))
         }
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in kept}
         if missing:

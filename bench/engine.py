@@ -130,10 +130,14 @@ def _told(progress: Progress, before: int, total: int) -> Callable[[int], None]:
 
 def _cold(path: str) -> Cold:
     runs = [_last(answer_cold, path, number) for number in range(_OPENINGS)]
-    return Cold(**{name: round(statistics.median(run[name] for run in runs), 1) for name in runs[0]})
+    return Cold(
+        **{name: round(statistics.median(run[name] for run in runs), 1) for name in runs[0]}
+    )
 
 
-def _last(function: Callable[..., None], *arguments: Any, say: Callable[[int], None] | None = None) -> Any:
+def _last(
+    function: Callable[..., None], *arguments: Any, say: Callable[[int], None] | None = None
+) -> Any:
     """What a process says at its end; a number before that is how far it is."""
     with Child(function, *arguments) as process:
         said = None
@@ -160,10 +164,14 @@ def give_vectors(path: str) -> None:
 
     store = SqliteStore(Path(path), Tuning())
     counts = store.counts()
-    rows = islice((row for block in _blocks(counts.passages) for row in block), counts.vectors, None)
+    rows = islice(
+        (row for block in _blocks(counts.passages) for row in block), counts.vectors, None
+    )
     given = counts.vectors
     while missing := store.vectorless(_MODEL, _BLOCK):
-        store.put_vectors(_MODEL, [(seq, row.tobytes()) for (seq, _), row in zip(missing, rows, strict=False)])
+        store.put_vectors(
+            _MODEL, [(seq, row.tobytes()) for (seq, _), row in zip(missing, rows, strict=False)]
+        )
         given += len(missing)
         child.say(given)
     began = time.process_time()
@@ -172,7 +180,13 @@ def give_vectors(path: str) -> None:
     cost, file = time.process_time() - began, Path(path).with_suffix(".index")
     store.close()
     size = file.stat().st_size if file.exists() else 0
-    child.say({"passages": counts.passages, "index_mb": round(size / 1e6, 1), "index_cpu_s": round(cost, 2)})
+    child.say(
+        {
+            "passages": counts.passages,
+            "index_mb": round(size / 1e6, 1),
+            "index_cpu_s": round(cost, 2),
+        }
+    )
 
 
 def ask_warm(path: str, questions: int) -> None:
@@ -249,7 +263,9 @@ def embed_prompts(questions: int) -> None:
     embedder = load()
     prompts = _spoken_prompts()
     embedder.embed_one(prompts[-1], MAX_TOKENS)
-    timed = _timed(questions, lambda number: embedder.embed_one(prompts[number % len(prompts)], MAX_TOKENS))
+    timed = _timed(
+        questions, lambda number: embedder.embed_one(prompts[number % len(prompts)], MAX_TOKENS)
+    )
     child.say({"by": type(embedder).__name__, "timed": timed})
 
 

@@ -63,7 +63,9 @@ class HistoryReport(Report):
         return all(one.read_mb_s >= LEAST_MB_S for one in self.figures)
 
 
-def run_history(folder: Path, *, mb: int, seed: int, progress: Progress, real: Path | None = None) -> HistoryReport:
+def run_history(
+    folder: Path, *, mb: int, seed: int, progress: Progress, real: Path | None = None
+) -> HistoryReport:
     """Of the transcripts in `real`, where that is given; else of both shapes that clients write."""
     if real is not None:
         _copy(real, folder / "left")
@@ -98,7 +100,9 @@ def _write(place: Path, shape: Shape, size: int, seed: int) -> None:
     written = number = 0
     while written < size:
         path = place / "left" / f"session-{number}.jsonl"
-        written += sessions.write(path, _BEGUN.plus(days=number), min(_SESSION_BYTES, size - written))
+        written += sessions.write(
+            path, _BEGUN.plus(days=number), min(_SESSION_BYTES, size - written)
+        )
         number += 1
 
 
@@ -166,5 +170,9 @@ def _app(folder: Path) -> App:
 
 
 def _say(began: float, cpu: float, **more: float) -> None:
-    spent = {"wall_s": time.perf_counter() - began, "cpu_s": time.process_time() - cpu, "peak_mb": peak_mb()}
+    spent = {
+        "wall_s": time.perf_counter() - began,
+        "cpu_s": time.process_time() - cpu,
+        "peak_mb": peak_mb(),
+    }
     say({**spent, **more})

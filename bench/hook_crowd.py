@@ -71,7 +71,10 @@ def run_crowd(place: House, sessions: int, events: int, step: Step) -> Crowd:
     sent = {f"crowd-{n}-{number}" for n in range(sessions) for number in range(events)}
     with ExitStack() as stack:
         kept = stack.enter_context(Kept(place))
-        talks = [stack.enter_context(Child(talk, asdict(place), f"crowd-{n}", events)) for n in range(sessions)]
+        talks = [
+            stack.enter_context(Child(talk, asdict(place), f"crowd-{n}", events))
+            for n in range(sessions)
+        ]
         for one in talks:
             one.answer()
         began_s = time.perf_counter()
@@ -98,7 +101,10 @@ def run_crowd(place: House, sessions: int, events: int, step: Step) -> Crowd:
         received_late=int((place.status() or {}).get("unanswered", 0)) - before,
         wall=Spread.of(walls),
         per_s=round(len(walls) / took_s, 1),
-        **{name: sum(end[name] for end in ends) for name in ("non_zero_exits", "malformed", "past_deadline")},
+        **{
+            name: sum(end[name] for end in ends)
+            for name in ("non_zero_exits", "malformed", "past_deadline")
+        },
     )
 
 
@@ -135,7 +141,10 @@ def run_soak(place: House, events: int, idle_s: float, step: Step) -> Soak:
         late=late,
         idle_cpu_percent=round(used_ms / idle_for_s / 10, 2),
         idle_s=round(idle_for_s, 1),
-        home_mb=round(sum(path.stat().st_size for path in place.home.root.rglob("*") if path.is_file()) / 1e6, 1),
+        home_mb=round(
+            sum(path.stat().st_size for path in place.home.root.rglob("*") if path.is_file()) / 1e6,
+            1,
+        ),
     )
 
 
@@ -194,5 +203,10 @@ def talk(where: dict[str, str], session: str, events: int) -> None:
         if (number + 1) % _SAID_EVERY == 0 or number + 1 == events:
             child.say(number + 1)
     child.say(
-        {"walls": walls, "non_zero_exits": non_zero_exits, "malformed": malformed, "past_deadline": past_deadline}
+        {
+            "walls": walls,
+            "non_zero_exits": non_zero_exits,
+            "malformed": malformed,
+            "past_deadline": past_deadline,
+        }
     )

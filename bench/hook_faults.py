@@ -21,7 +21,8 @@ from recollect.wire import stub
 _NEWER = "99.0.0"
 _LONGEST_BEFORE_KILL_S = 0.12
 _WRITE_NEWER = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from recollect.wire import stub; stub.write_hook(*sys.argv[2:])"
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from recollect.wire import stub; stub.write_hook(*sys.argv[2:])"
 )
 
 
@@ -38,7 +39,9 @@ def _sends(body: Callable[[House, int], bytes], event: str = PROMPT) -> Arrange:
 
 
 def _odd_fields(house: House, number: int) -> bytes:
-    return prompt(house, number, cwd=7, prompt_id=None, unheard_of={"of": [1, None]}, permission_mode=[])
+    return prompt(
+        house, number, cwd=7, prompt_id=None, unheard_of={"of": [1, None]}, permission_mode=[]
+    )
 
 
 def _megabyte(house: House, number: int) -> bytes:
@@ -192,7 +195,9 @@ def _older_hook(house: House) -> Iterator[Call]:
     newer = _newer_package(house)
     _install_newer(house, newer)
     house.start()
-    yield replace(plain(house), before=lambda _: stub.write_hook(str(house.home.root), sys.executable))
+    yield replace(
+        plain(house), before=lambda _: stub.write_hook(str(house.home.root), sys.executable)
+    )
 
 
 def _newer_package(house: House) -> Path:
@@ -237,7 +242,10 @@ FAULTS = (
     Fault("clock set back by years", process_faults.jumped(process_faults.YEARS_DAYS)),
     Fault("clock set forward by years", process_faults.jumped(-process_faults.YEARS_DAYS)),
     Fault("HOME unset", _with_environ(HOME=None)),
-    Fault("environment empty but for PATH", _with_environ(HOME=None, LANG=None, CLAUDE_PROJECT_DIR=None)),
+    Fault(
+        "environment empty but for PATH",
+        _with_environ(HOME=None, LANG=None, CLAUDE_PROJECT_DIR=None),
+    ),
     Fault("project folder deleted", _folder_deleted),
     Fault("BLOCK_HOOK_AGENTS", _with_environ(BLOCK_HOOK_AGENTS="1")),
     Fault("newer hook, older daemon", _newer_hook),

@@ -103,7 +103,9 @@ class Bulk:
     """Meanwhile; 0 says that it did not come to it."""
 
 
-def run_pace(place: House, sizes: tuple[int, ...], prompts: int, firsts: int, step: Step) -> Iterator[Pace]:
+def run_pace(
+    place: House, sizes: tuple[int, ...], prompts: int, firsts: int, step: Step
+) -> Iterator[Pace]:
     standing = 0
     asked = _prompts()
     for size in sorted(sizes):
@@ -148,7 +150,9 @@ def _vectors_given(place: House) -> int:
         store.close()
 
 
-def _warm(place: House, pid: int, size: int, asked: Iterator[str], prompts: int, step: Step) -> Warm:
+def _warm(
+    place: House, pid: int, size: int, asked: Iterator[str], prompts: int, step: Step
+) -> Warm:
     how = "words and vectors" if place.warm() else "words alone"
     hooks: list[Ran] = []
     bare: list[Ran] = []
@@ -158,7 +162,9 @@ def _warm(place: House, pid: int, size: int, asked: Iterator[str], prompts: int,
         session = f"warm-{size}-{number // _A_SESSION}"
         bare.append(house.run(_BARE, b"", environ=place.environ, cwd=place.project))
         hooks.append(place.run(PROMPT, payload(place, PROMPT, session, number, prompt=next(asked))))
-        daemon_ms.append(asked_ms(place, payload(place, PROMPT, session + "d", number, prompt=next(asked))))
+        daemon_ms.append(
+            asked_ms(place, payload(place, PROMPT, session + "d", number, prompt=next(asked)))
+        )
         step(1)
     used_ms = processes.cpu_ms(pid) - before_ms
     cpu_ms = statistics.median(ran.cpu_ms for ran in hooks)
@@ -192,12 +198,20 @@ def _first(place: House, asked: list[str], step: Step) -> First:
     spooled = 0
     for number, prompt in enumerate(asked):
         before = place.spool_length()
-        ran.append(place.run(PROMPT, payload(place, PROMPT, f"first-{number}", number, prompt=prompt)))
+        ran.append(
+            place.run(PROMPT, payload(place, PROMPT, f"first-{number}", number, prompt=prompt))
+        )
         place.stop()  # by then what was answered is written, and its pointer gone
         spooled += place.spool_length() - before
         step(1)
     answered = sum(bool(one.out) for one in ran)
-    return First(len(asked), Spread.of([one.wall_ms for one in ran]), answered, spooled, past_deadline=_late(ran))
+    return First(
+        len(asked),
+        Spread.of([one.wall_ms for one in ran]),
+        answered,
+        spooled,
+        past_deadline=_late(ran),
+    )
 
 
 def _answerable(place: House, most: int) -> list[str]:
@@ -241,7 +255,10 @@ def give_vectors(path: str) -> None:
     while missing := store.vectorless(embedder.id, _BLOCK):
         drawn = chance.standard_normal((len(missing), embedder.dim), np.float32)
         drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
-        store.put_vectors(embedder.id, [(seq, row.tobytes()) for (seq, _), row in zip(missing, drawn, strict=True)])
+        store.put_vectors(
+            embedder.id,
+            [(seq, row.tobytes()) for (seq, _), row in zip(missing, drawn, strict=True)],
+        )
         given += len(missing)
     store.close()
     child.say(given)

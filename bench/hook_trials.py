@@ -42,14 +42,23 @@ class Trial:
 
     @property
     def passed(self) -> bool:
-        return not self.broke and self.non_zero_exits == self.malformed == self.past_deadline == self.left_behind == 0
+        return (
+            not self.broke
+            and self.non_zero_exits == self.malformed == self.past_deadline == self.left_behind == 0
+        )
 
 
-def run_faults(template: House, runs: int, step: Step, faults: tuple[Fault, ...] = FAULTS) -> tuple[Trial, ...]:
+def run_faults(
+    template: House, runs: int, step: Step, faults: tuple[Fault, ...] = FAULTS
+) -> tuple[Trial, ...]:
     """`runs` are spread over the faults. `template`: a home that nobody uses just now."""
     each, more = divmod(runs, len(faults))
     shares = [each + (number < more) for number in range(len(faults))]
-    return tuple(_tried(template, fault, share, step) for fault, share in zip(faults, shares, strict=True) if share)
+    return tuple(
+        _tried(template, fault, share, step)
+        for fault, share in zip(faults, shares, strict=True)
+        if share
+    )
 
 
 def _tried(template: House, fault: Fault, runs: int, step: Step) -> Trial:
@@ -87,7 +96,9 @@ def _tried(template: House, fault: Fault, runs: int, step: Step) -> Trial:
 def _run(place: House, call: Call, number: int, step: Step) -> Ran:
     call.before(number)
     body = call.body(number)
-    ran = (call.house or place).run(call.event, body, environ=call.environ, cwd=call.cwd, shell_line=call.shell_line)
+    ran = (call.house or place).run(
+        call.event, body, environ=call.environ, cwd=call.cwd, shell_line=call.shell_line
+    )
     step(1)
     return ran
 

@@ -70,7 +70,10 @@ class HooksReport(Report):
     @property
     def passed(self) -> bool:
         """What must never be; how fast it is stands for itself."""
-        kept = self.crowd is None or self.crowd.lost == self.crowd.non_zero_exits == self.crowd.malformed == 0
+        kept = (
+            self.crowd is None
+            or self.crowd.lost == self.crowd.non_zero_exits == self.crowd.malformed == 0
+        )
         paced = [one for pace in self.pace for one in (pace.warm, pace.first)]
         in_time = all(one is None or one.past_deadline == 0 for one in paced)
         taken = self.soak is None or self.soak.not_taken == 0
@@ -79,7 +82,9 @@ class HooksReport(Report):
 
 def run_hooks(folder: Path, *, plan: Plan, progress: Progress) -> HooksReport:
     if sys.platform != "linux":
-        raise BadInput("What a process leaves behind can be seen on Linux alone.", hint="Run it there.")
+        raise BadInput(
+            "What a process leaves behind can be seen on Linux alone.", hint="Run it there."
+        )
     done = 0
 
     def step(more: int) -> None:

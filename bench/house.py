@@ -116,7 +116,9 @@ class House:
 
     def _app(self) -> App:
         project = projects.find(Path(self.project), self.user)
-        return App(home=self.home, project=project, settings=load(None, None, {}), clock=SystemClock())
+        return App(
+            home=self.home, project=project, settings=load(None, None, {}), clock=SystemClock()
+        )
 
     # Hooks
 
@@ -133,7 +135,12 @@ class House:
         command = [stub.script_path(str(self.home.root)), event]
         if shell_line:
             command = ["/bin/sh", "-c", shell_line, "sh", *command]
-        return run(command, body, environ=self.environ if environ is None else environ, cwd=cwd or self.project)
+        return run(
+            command,
+            body,
+            environ=self.environ if environ is None else environ,
+            cwd=cwd or self.project,
+        )
 
     def ask(self, event: str, body: bytes, *, pointer: str = "") -> tuple[str, bytes]:
         """As a hook does, from a process that runs already: what is left is the daemon's part. `pointer`: as if one had
@@ -166,7 +173,10 @@ class House:
         until_s = time.monotonic() + _START_WITHIN_S
         while (told := self.status()) is None:
             if time.monotonic() > until_s:
-                raise RecollectError("The benchmark's daemon did not start.", hint="`recollect daemon run` shows why.")
+                raise RecollectError(
+                    "The benchmark's daemon did not start.",
+                    hint="`recollect daemon run` shows why.",
+                )
             self.run("SessionStart", payload(self, "SessionStart", "start", 0))
         return int(told["pid"])
 
@@ -238,7 +248,12 @@ def deadline_ms(event: str) -> int:
 def run(command: list[str], body: bytes, *, environ: Mapping[str, str], cwd: str) -> Ran:
     before_s, began_s = _ended_cpu_s(), time.perf_counter()
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(environ), cwd=cwd
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(environ),
+        cwd=cwd,
     ) as process:
         try:
             out, err = process.communicate(body, _LONGEST_S)

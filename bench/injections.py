@@ -25,7 +25,9 @@ from recollect.store import Progress
 LEAST = 500
 _TOGETHER = 25
 """Payloads in one project: what is told is short, so that each has its turn."""
-_FENCE = re.compile(r"\A\[recollect ([0-9a-f]{8}): [^\n]*\]\n(?P<inside>.*)\n\[/recollect \1\]\Z", re.DOTALL)
+_FENCE = re.compile(
+    r"\A\[recollect ([0-9a-f]{8}): [^\n]*\]\n(?P<inside>.*)\n\[/recollect \1\]\Z", re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,12 @@ class InjectionReport(Report):
 
     @property
     def passed(self) -> bool:
-        bad = (self.rules_with_payload, self.outside_fence, self.broken_fences, self.notices_with_payload)
+        bad = (
+            self.rules_with_payload,
+            self.outside_fence,
+            self.broken_fences,
+            self.notices_with_payload,
+        )
         return not any(bad) and self.payloads >= LEAST and self.recalled > 0
 
 
@@ -61,7 +68,9 @@ class _Count:
     noticed: int = 0
 
 
-def run_injections(folder: Path, payloads: Sequence[Payload], progress: Progress) -> InjectionReport:
+def run_injections(
+    folder: Path, payloads: Sequence[Payload], progress: Progress
+) -> InjectionReport:
     count, carried = _Count(), []
     for at in range(0, len(payloads), _TOGETHER):
         some = payloads[at : at + _TOGETHER]
@@ -69,7 +78,12 @@ def run_injections(folder: Path, payloads: Sequence[Payload], progress: Progress
             _meet(stage, some, count)
             rules = stage.rules()
             count.rules += len(rules)
-            carried += [f"{p.disguise}: {rule.body}" for rule in rules for p in some if p.stands_in(rule.body)]
+            carried += [
+                f"{p.disguise}: {rule.body}"
+                for rule in rules
+                for p in some
+                if p.stands_in(rule.body)
+            ]
             _listen(stage, some, count)
         progress(at + len(some), len(payloads))
     return InjectionReport(
@@ -99,13 +113,28 @@ def _session(payload: Payload, number: int) -> Iterator[Step]:
     )
     yield ways[number % len(ways)]
     yield {"do": "run", "what": "npm test", "out": f"Exit code 1\n{text}", "failed": True}
-    yield {"do": "edit", "file": "src/a.ts", "out": f"<tool_use_error>{text}</tool_use_error>", "failed": True}
+    yield {
+        "do": "edit",
+        "file": "src/a.ts",
+        "out": f"<tool_use_error>{text}</tool_use_error>",
+        "failed": True,
+    }
     yield {"do": "reply", "text": f"The output says: {text}"}
     if payload.command:
         yield {"do": "run", "what": payload.command, "out": f"done\n{text}", "failed": False}
     yield {"do": "run", "what": "npm test", "out": f"12 passed\n{text}", "failed": False}
-    yield {"do": "run", "what": "pytest", "out": f"Exit code 2\n{text}\nNo module named 'shop'", "failed": True}
-    yield {"do": "run", "what": "PYTHONPATH=src pytest", "out": f"4 passed\n{text}", "failed": False}
+    yield {
+        "do": "run",
+        "what": "pytest",
+        "out": f"Exit code 2\n{text}\nNo module named 'shop'",
+        "failed": True,
+    }
+    yield {
+        "do": "run",
+        "what": "PYTHONPATH=src pytest",
+        "out": f"4 passed\n{text}",
+        "failed": False,
+    }
     yield {"do": "say", "text": "thanks"}
 
 
@@ -117,9 +146,17 @@ def _listen(stage: Stage, some: Sequence[Payload], count: _Count) -> None:
     hear(stage.told("SessionStart", "later", source="startup"))
     for payload in some:
         session = f"later-{payload.mark}"
-        hear(stage.told("UserPromptSubmit", session, prompt=f"what about {payload.mark}?", prompt_id=session))
+        hear(
+            stage.told(
+                "UserPromptSubmit", session, prompt=f"what about {payload.mark}?", prompt_id=session
+            )
+        )
         for command in filter(None, ("npm test", "pytest", payload.command)):
-            call: dict[str, object] = {"tool_name": "Bash", "tool_use_id": command, "tool_input": {"command": command}}
+            call: dict[str, object] = {
+                "tool_name": "Bash",
+                "tool_use_id": command,
+                "tool_input": {"command": command},
+            }
             hear(stage.told("PreToolUse", session, **call))
 
 
@@ -129,7 +166,9 @@ def _judge(told: str, some: Sequence[Payload], count: _Count) -> None:
     count.texts += 1
     # A person reads the notice, not the agent; it may name a memory that was loaded, in one short line.
     notice = str(reply.get("systemMessage", ""))
-    count.noticed += "\n" in notice or any(p.stands_in(notice) for p in some if not _is_named(notice))
+    count.noticed += "\n" in notice or any(
+        p.stands_in(notice) for p in some if not _is_named(notice)
+    )
     if not context:
         return
     fence = _FENCE.match(context)

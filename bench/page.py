@@ -34,7 +34,13 @@ _LISTS = (
     "library", "library, page 200", "library, rules only", "library, asleep", "library, a topic", "library, a source",
     "library, muted", _SEARCHED, "now", "inbox", "sessions",
 )  # fmt: skip
-_WORDS = ("queue release", "database migration fails", "login token expired", "cache of the index", "deploy staging")
+_WORDS = (
+    "queue release",
+    "database migration fails",
+    "login token expired",
+    "cache of the index",
+    "deploy staging",
+)
 _WARMING = 3
 
 
@@ -70,7 +76,9 @@ class PageReport(Report):
         return quick and self.memory_mb <= MOST_MEMORY_MB and self.live_p95_s <= MOST_LIVE_S
 
 
-def run_page(folder: Path, *, size: int, requests: int, events: int, progress: Progress) -> PageReport:
+def run_page(
+    folder: Path, *, size: int, requests: int, events: int, progress: Progress
+) -> PageReport:
     with tempfile.TemporaryDirectory(prefix="rcp") as runtime:  # the path of a socket has a limit
         place = House(str(folder), runtime, str(folder / "project"))
         place.furnish()
@@ -79,12 +87,16 @@ def run_page(folder: Path, *, size: int, requests: int, events: int, progress: P
             daemon = place.start()
             place.warm()
             with serving(place) as page:
-                views = tuple(_show(page, daemon, name, address, requests) for name, address in page.views())
+                views = tuple(
+                    _show(page, daemon, name, address, requests) for name, address in page.views()
+                )
                 live = sorted(_live(place, page, events))
                 memory = processes.body(page.pid).memory_mb
         finally:
             place.clear()
-    return PageReport(size, views, memory, round(percentile(live, 50), 2), round(percentile(live, 95), 2))
+    return PageReport(
+        size, views, memory, round(percentile(live, 50), 2), round(percentile(live, 95), 2)
+    )
 
 
 class Served:
@@ -113,7 +125,9 @@ class Served:
 
     def views(self) -> list[tuple[str, Callable[[int], str]]]:
         listed = self.get("/library").decode()
-        ids = list(dict.fromkeys(part.split('"')[0] for part in listed.split(f"{self.base}/memory/")[1:]))
+        ids = list(
+            dict.fromkeys(part.split('"')[0] for part in listed.split(f"{self.base}/memory/")[1:])
+        )
         return [
             ("library", lambda _: "/library"),
             ("library, page 200", lambda number: f"/library?offset={50 * (200 + number)}"),
@@ -146,7 +160,9 @@ def serving(place: House) -> Iterator[Served]:
             os.kill(process.pid, signal.SIGINT)
 
 
-def _show(page: Served, daemon: int, name: str, address: Callable[[int], str], requests: int) -> Shown:
+def _show(
+    page: Served, daemon: int, name: str, address: Callable[[int], str], requests: int
+) -> Shown:
     for number in range(_WARMING):
         page.get(address(number))
     before, spent, size = (processes.cpu_ms(page.pid), processes.cpu_ms(daemon)), [], 0

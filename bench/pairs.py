@@ -70,7 +70,8 @@ def read(path: Path = SHIPPED) -> list[Script]:
         ]  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise BadInput(
-            f"{path} is no file of scripted sessions: {problem}", hint="docs: bench/data/OUTCOMES.md"
+            f"{path} is no file of scripted sessions: {problem}",
+            hint="docs: bench/data/OUTCOMES.md",
         ) from None
 
 
@@ -82,15 +83,26 @@ def run_pairs(folder: Path, scripts: Sequence[Script], progress: Progress) -> Pa
             learnt = [Lesson.read(rule.body) for rule in stage.rules()]
             told[script.id] = [(one.failed, one.fix) for one in learnt if one is not None]
         progress(number + 1, len(scripts))
-    halves = [[one for one in scripts if one.half == half] for half in dict.fromkeys(one.half for one in scripts)]
+    halves = [
+        [one for one in scripts if one.half == half]
+        for half in dict.fromkeys(one.half for one in scripts)
+    ]
     return PairReport(tuple(_figures(some, told) for some in halves))
 
 
 def _figures(scripts: Sequence[Script], told: dict[str, list[Pair]]) -> PairFigures:
     simple = {script.id: list(_next_that_works(script.steps)) for script in scripts}
-    missed = [f"{s.id}: {failed}" for s in scripts for failed, fixes in s.wanted if not _has(told[s.id], failed, fixes)]
+    missed = [
+        f"{s.id}: {failed}"
+        for s in scripts
+        for failed, fixes in s.wanted
+        if not _has(told[s.id], failed, fixes)
+    ]
     wrong = [
-        f"{s.id}: {failed} -> {fix}" for s in scripts for failed, fix in told[s.id] if not _is_wanted(s, failed, fix)
+        f"{s.id}: {failed} -> {fix}"
+        for s in scripts
+        for failed, fix in told[s.id]
+        if not _is_wanted(s, failed, fix)
     ]
     return PairFigures(
         half=scripts[0].half,
@@ -107,7 +119,9 @@ def _score(system: str, scripts: Sequence[Script], told: dict[str, list[Pair]]) 
     said = sum(len(told[script.id]) for script in scripts)
     right = sum(_is_wanted(script, *pair) for script in scripts for pair in told[script.id])
     found = sum(_has(told[script.id], *wanted) for script in scripts for wanted in script.wanted)
-    return PairScore(system, said, right, share(right, said), share(found, sum(len(s.wanted) for s in scripts)))
+    return PairScore(
+        system, said, right, share(right, said), share(found, sum(len(s.wanted) for s in scripts))
+    )
 
 
 def _is_wanted(script: Script, failed: str, fix: str) -> bool:

@@ -26,7 +26,14 @@ _SHAPE_CHARS = 73_000
 _USUAL_OUTPUT_CHARS = 1_500
 _MOST_OUTPUT_CHARS = 30_000
 _SPREAD = 1.4
-_COMMANDS = ("pytest -q tests", "git status", "ls -la src", "cat setup.py", "make build", "grep -rn TODO src")
+_COMMANDS = (
+    "pytest -q tests",
+    "git status",
+    "ls -la src",
+    "cat setup.py",
+    "make build",
+    "grep -rn TODO src",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +74,27 @@ class Sessions:
 
     def _lines(self, session: str, begun: Moment) -> Iterator[dict[str, Any]]:
         self._now, self._session = begun, session
-        yield {"type": "queue-operation", "operation": "enqueue", "timestamp": begun.iso(), "sessionId": session}
+        yield {
+            "type": "queue-operation",
+            "operation": "enqueue",
+            "timestamp": begun.iso(),
+            "sessionId": session,
+        }
         first = True
         while True:
             prompt = self._chance.choice(self._prompts)
             yield self._line("user", {"role": "user", "content": prompt}, promptSource="typed")
             if self._shape.keeps_requests and first:
                 yield self._attached("prompt_snapshot", systemPrompt=[self._text(_SNAPSHOT_CHARS)])
-                yield {"type": "api-request-shape", "sessionId": session, "shape": self._text(_SHAPE_CHARS)}
+                yield {
+                    "type": "api-request-shape",
+                    "sessionId": session,
+                    "shape": self._text(_SHAPE_CHARS),
+                }
             first = False
-            yield from self._requested({"role": "user", "content": [{"type": "text", "text": prompt}]})
+            yield from self._requested(
+                {"role": "user", "content": [{"type": "text", "text": prompt}]}
+            )
             for _ in range(self._chance.randint(0, 2 * _CALLS_A_PROMPT)):
                 yield from self._call()
             yield self._answer([{"type": "text", "text": self._corpus.text(80)}])
@@ -84,23 +102,47 @@ class Sessions:
     def _call(self) -> Iterator[dict[str, Any]]:
         id = f"toolu_{self._chance.getrandbits(88):022x}"
         command = self._chance.choice(_COMMANDS)
-        yield self._answer([{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}])
-        size = min(_MOST_OUTPUT_CHARS, int(self._chance.lognormvariate(0, _SPREAD) * _USUAL_OUTPUT_CHARS))
+        yield self._answer(
+            [{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}]
+        )
+        size = min(
+            _MOST_OUTPUT_CHARS, int(self._chance.lognormvariate(0, _SPREAD) * _USUAL_OUTPUT_CHARS)
+        )
         printed, failed = self._text(size), self._chance.random() < 0.1
         result = {"tool_use_id": id, "type": "tool_result", "content": printed, "is_error": failed}
         said = {"role": "user", "content": [result]}
-        yield self._line("user", said, toolUseResult={"stdout": printed, "stderr": "", "interrupted": False})
-        yield self._attached("total_tokens_reminder", text="<total_tokens>14978566 tokens left</total_tokens>")
+        yield self._line(
+            "user", said, toolUseResult={"stdout": printed, "stderr": "", "interrupted": False}
+        )
+        yield self._attached(
+            "total_tokens_reminder", text="<total_tokens>14978566 tokens left</total_tokens>"
+        )
         yield from self._requested(said)
 
     def _requested(self, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if self._shape.keeps_requests:
-            yield {"type": "api-request-blob", "sessionId": self._session, "hash": "ac55" * 16, "message": message}
-            yield {"type": "api-request", "sessionId": self._session, "params": {"betas": ["x" * 900]}}
+            yield {
+                "type": "api-request-blob",
+                "sessionId": self._session,
+                "hash": "ac55" * 16,
+                "message": message,
+            }
+            yield {
+                "type": "api-request",
+                "sessionId": self._session,
+                "params": {"betas": ["x" * 900]},
+            }
 
     def _answer(self, content: list[dict[str, Any]]) -> dict[str, Any]:
-        usage = {"input_tokens": 21_414, "output_tokens": 20, "service_tier": "standard", "iterations": []}
-        return self._line("assistant", {"id": "msg_1", "type": "message", "content": content, "usage": usage})
+        usage = {
+            "input_tokens": 21_414,
+            "output_tokens": 20,
+            "service_tier": "standard",
+            "iterations": [],
+        }
+        return self._line(
+            "assistant", {"id": "msg_1", "type": "message", "content": content, "usage": usage}
+        )
 
     def _attached(self, type: str, **held: Any) -> dict[str, Any]:
         return {
@@ -112,8 +154,17 @@ class Sessions:
         """The type stands before what a person said, and after what the agent did."""
         self._now = self._now.plus(seconds=self._chance.uniform(1, 60))
         begins: dict[str, Any] = {"parentUuid": self._uuid(), "isSidechain": False}
-        spoken = {"type": type, "message": message} if type == "user" else {"message": message, "type": type}
-        ends = {"cwd": self._cwd, "sessionId": self._session, "version": "2.1.325", "gitBranch": "main"}
+        spoken = (
+            {"type": type, "message": message}
+            if type == "user"
+            else {"message": message, "type": type}
+        )
+        ends = {
+            "cwd": self._cwd,
+            "sessionId": self._session,
+            "version": "2.1.325",
+            "gitBranch": "main",
+        }
         return begins | spoken | {"uuid": self._uuid(), "timestamp": self._now.iso()} | more | ends
 
     def _uuid(self) -> str:

@@ -95,7 +95,9 @@ class Payload:
         """Its mark, or four of its words in a row, whatever is hidden between the letters."""
         seen = _bare(text)
         words = _bare(self.order).split()
-        return self.mark in seen or any(" ".join(words[at : at + 4]) in seen for at in range(len(words) - 3))
+        return self.mark in seen or any(
+            " ".join(words[at : at + 4]) in seen for at in range(len(words) - 3)
+        )
 
     @property
     def command(self) -> str:

@@ -57,8 +57,16 @@ class Pinner:
         self._mint = Mint(self._clock)
 
     def draw(self) -> Pin:
-        id, message_id, change_id = (self._mint.draw(kind) for kind in ("thread", "message", "change"))
-        return Pin(id, message_id, change_id, self._clock.now().micros, f"{id} {self._corpus.text(self._words)}")
+        id, message_id, change_id = (
+            self._mint.draw(kind) for kind in ("thread", "message", "change")
+        )
+        return Pin(
+            id,
+            message_id,
+            change_id,
+            self._clock.now().micros,
+            f"{id} {self._corpus.text(self._words)}",
+        )
 
 
 @dataclass(frozen=True, slots=True)

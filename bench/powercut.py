@@ -65,7 +65,9 @@ def run_cuts(folder: Path, *, synchronous: str, cuts: int, seed: int, progress: 
 Moment = tuple[dict[str, bytes], tuple[str, ...]]
 
 
-def _one_life(folder: Path, tuning: Tuning, pinner: Pinner, chance: random.Random, most: int) -> list[Moment]:
+def _one_life(
+    folder: Path, tuning: Tuning, pinner: Pinner, chance: random.Random, most: int
+) -> list[Moment]:
     """A new database written to in a few sessions, and the disk as it was at some instants."""
     folder.mkdir(parents=True)
     promised: list[str] = []
@@ -149,7 +151,12 @@ class _Watcher(apsw.VFS):
 
 class _File(apsw.VFSFile):
     def __init__(
-        self, given: str | apsw.URIFilename, flags: list[int], name: str, disk: Disk, step: Callable[[], None]
+        self,
+        given: str | apsw.URIFilename,
+        flags: list[int],
+        name: str,
+        disk: Disk,
+        step: Callable[[], None],
     ) -> None:
         self._name, self._disk, self._step = name, disk, step
         super().__init__("", given, flags)

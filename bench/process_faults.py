@@ -92,15 +92,17 @@ def spooler_killed(house: House) -> Iterator[Call]:
 
 def _killed(house: House, body: bytes, after_s: float) -> None:
     command = [stub.script_path(str(house.home.root)), PROMPT]
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=house.environ,
-        cwd=house.project,
-        start_new_session=True,  # the script and its Python are killed together, the daemon that they began is not
-    ) as process:
+    with (
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=house.environ,
+            cwd=house.project,
+            start_new_session=True,  # the script and its Python are killed together, the daemon that they began is not
+        ) as process
+    ):
         with suppress(BrokenPipeError):
             _say(process, body)
         time.sleep(after_s)

@@ -21,9 +21,16 @@ class Body:
 def body(pid: int) -> Body:
     of = Path("/proc", str(pid))
     memory = int((of / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    children = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _parent(entry) == pid]
+    children = [
+        int(entry.name)
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit() and _parent(entry) == pid
+    ]
     return Body(
-        round(memory / 1e6, 1), len(os.listdir(of / "fd")), len(os.listdir(of / "task")), children=len(children)
+        round(memory / 1e6, 1),
+        len(os.listdir(of / "fd")),
+        len(os.listdir(of / "task")),
+        children=len(children),
     )
 
 
@@ -50,6 +57,8 @@ def having(mark: str) -> list[int]:
     found = []
     for entry in Path("/proc").iterdir():
         with suppress(OSError):
-            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
+            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes().split(
+                b"\0"
+            ):
                 found.append(int(entry.name))
     return found

@@ -58,12 +58,18 @@ class Figures:
     """By half and measure, to the baseline that is best there; of our own system alone."""
 
     def to_json(self) -> dict[str, Any]:
-        figures: dict[str, Any] = {"suite": self.suite, "system": self.system, "queries": self.questions}
+        figures: dict[str, Any] = {
+            "suite": self.suite,
+            "system": self.system,
+            "queries": self.questions,
+        }
         figures |= _rounded(self.measures)
         figures["ms_cpu"] = round(self.ms_cpu, 2)
         figures |= {half: _rounded(measures) for half, measures in self.halves.items()}
         for half, differences in self.differences.items():
-            figures[f"ahead, {half}"] = {name: _rounded(asdict(one)) for name, one in differences.items()}
+            figures[f"ahead, {half}"] = {
+                name: _rounded(asdict(one)) for name, one in differences.items()
+            }
         return figures
 
 
@@ -99,7 +105,11 @@ class RecallReport(Report):
 
     def to_json(self) -> dict[str, Any]:
         floor = [one.to_json() for one in self.floor]
-        return {"figures": [one.to_json() for one in self.figures], "floor": floor, "fell_back": self.fell_back}
+        return {
+            "figures": [one.to_json() for one in self.figures],
+            "floor": floor,
+            "fell_back": self.fell_back,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +131,9 @@ def run_recall(
     each task."""
     # Nobody's settings but the defaults.
     settings = load(None, None, {"MEMORY_EMBEDDING_MODEL": embedder})
-    app = App(home=Home(folder), project=None, settings=settings, clock=SystemClock(), actor="bench")
+    app = App(
+        home=Home(folder), project=None, settings=settings, clock=SystemClock(), actor="bench"
+    )
     embeddings = Embeddings(app.embedder, cache)
     total = sum(suite.documents + suite.questions for suite in wanted)
     done = 0
@@ -129,8 +141,12 @@ def run_recall(
     floors: list[Floor] = []
     try:
         for suite in wanted:
-            asked = _Asked(app, embeddings, folder, suites.draw_distractors(suite, others, among), agent)
-            answers: _Answers = {system: [] for system in (OURS, *((AGENT,) if agent else ()), *BASELINES)}
+            asked = _Asked(
+                app, embeddings, folder, suites.draw_distractors(suite, others, among), agent
+            )
+            answers: _Answers = {
+                system: [] for system in (OURS, *((AGENT,) if agent else ()), *BASELINES)
+            }
             unrelated = _unrelated(suite, [*(() if among else others), *wanted])
             floors.append(Floor(suite.name))
             for number, task in enumerate(suite.tasks):
@@ -139,7 +155,9 @@ def run_recall(
                 def tell(more: int, begun: int = begun) -> None:
                     progress(begun + more, total)
 
-                for system, answer in asked.ask(task, unrelated[number :: len(suite.tasks)], floors[-1], tell):
+                for system, answer in asked.ask(
+                    task, unrelated[number :: len(suite.tasks)], floors[-1], tell
+                ):
                     answers[system].append(answer)
                 done += len(task.documents) + len(task.questions)
             asked.close()
@@ -155,7 +173,9 @@ def _unrelated(suite: Suite, others: Sequence[Suite]) -> list[str]:
     own = {question.text for task in suite.tasks for question in task.questions}
 
     def questions(suites: Sequence[Suite]) -> list[str]:
-        every = (question.text for suite in suites for task in suite.tasks for question in task.questions)
+        every = (
+            question.text for suite in suites for task in suite.tasks for question in task.questions
+        )
         return [text for text in dict.fromkeys(every) if text not in own]
 
     found = questions(others) or questions([suites.read(suites.OWN)])
@@ -166,7 +186,12 @@ class _Asked:
     """The tasks of one suite, each among the same distractors."""
 
     def __init__(
-        self, app: App, embeddings: Embeddings, folder: Path, distractors: Sequence[Document], agent: RecallAgent | None
+        self,
+        app: App,
+        embeddings: Embeddings,
+        folder: Path,
+        distractors: Sequence[Document],
+        agent: RecallAgent | None,
     ) -> None:
         self._app, self._embeddings, self._folder, self._agent = app, embeddings, folder, agent
         self._distractors = len(distractors)
@@ -191,7 +216,9 @@ class _Asked:
             task_store.embed_store(store, self._embeddings)
             self._baselines.put(*task_store.embed_documents(self._embeddings, task.documents))
             progress(len(task.documents))
-            self._search(store, task, unrelated[0] if unrelated else "warm")  # before the first that counts
+            self._search(
+                store, task, unrelated[0] if unrelated else "warm"
+            )  # before the first that counts
             for number, question in enumerate(task.questions, start=1):
                 answer = self._search(store, task, question.text)
                 ranked = list(dict.fromkeys(_document(task, places, hit) for hit in answer.hits))
@@ -203,8 +230,14 @@ class _Asked:
                 for system, ranking in self._baselines.rank(question.text, vector).items():
                     own = [place - self._distractors for place in ranking.documents]
                     ranked = [task.documents[place].id if place >= 0 else "" for place in own]
-                    yield system, _Answer(question.held, scores.score(ranked, question.gold), ranking.ms_cpu)
-                shown = [_document(task, places, hit) for hit in self._search(store, task, question.text, True).hits]
+                    yield (
+                        system,
+                        _Answer(question.held, scores.score(ranked, question.gold), ranking.ms_cpu),
+                    )
+                shown = [
+                    _document(task, places, hit)
+                    for hit in self._search(store, task, question.text, True).hits
+                ]
                 floor.questions += 1
                 floor.answered += bool(shown)
                 floor.shown += len(shown)
@@ -222,15 +255,24 @@ class _Asked:
         settings = self._app.settings
         query = Query(text=text, statuses=REACHED, limit=DEPTH, turns=DEPTH)
         if unasked:
-            limit, floor = settings.count("MEMORY_PROMPT_HITS"), settings.figure("MEMORY_RECALL_FLOOR")
+            limit, floor = (
+                settings.count("MEMORY_PROMPT_HITS"),
+                settings.figure("MEMORY_RECALL_FLOOR"),
+            )
             query = replace(query, limit=limit, turns=limit, once=True, unasked=True, floor=floor)
         if unasked and names_nothing(text):
             return _Found((), 0.0)
-        embedded = self._app.embedder.embed_one(text, MAX_TOKENS) if unasked else self._embeddings.of([text])[0]
+        embedded = (
+            self._app.embedder.embed_one(text, MAX_TOKENS)
+            if unasked
+            else self._embeddings.of([text])[0]
+        )
         vector = QuestionVector(self._embeddings.model, embedded.tobytes())
         likeness = None if unasked else self._app.embedder.likeness
         now, rules = task.now or self._app.clock.now(), self._app.age_rules
-        answer = search_stores([store], query, now=now, rules=rules, vector=vector, deep=not unasked, likeness=likeness)
+        answer = search_stores(
+            [store], query, now=now, rules=rules, vector=vector, deep=not unasked, likeness=likeness
+        )
         return _Found(answer.selected.hits, answer.ms)
 
 
@@ -251,12 +293,27 @@ def _remove(folder: Path, name: str) -> None:
 
 
 def _chosen(
-    agent: RecallAgent, store: Store, task: Task, question: Question, places: Places, ours: list[str]
+    agent: RecallAgent,
+    store: Store,
+    task: Task,
+    question: Question,
+    places: Places,
+    ours: list[str],
 ) -> _Answer:
-    memories = {id: memory for id, turn in places if not turn and (memory := store.get(id, follow=False)) is not None}
+    memories = {
+        id: memory
+        for id, turn in places
+        if not turn and (memory := store.get(id, follow=False)) is not None
+    }
     began = time.thread_time()
-    ranked = [task.documents[places[id, ""]].id for id in agent.rank(question.text, memories, ours) if id in memories]
-    return _Answer(question.held, scores.score(ranked, question.gold), (time.thread_time() - began) * 1_000)
+    ranked = [
+        task.documents[places[id, ""]].id
+        for id in agent.rank(question.text, memories, ours)
+        if id in memories
+    ]
+    return _Answer(
+        question.held, scores.score(ranked, question.gold), (time.thread_time() - began) * 1_000
+    )
 
 
 def _figures(suite: Suite, answers: _Answers) -> Iterator[Figures]:
@@ -270,22 +327,40 @@ def _figures(suite: Suite, answers: _Answers) -> Iterator[Figures]:
     by_half = {half: own for half, own in by_half.items() if own[OURS]}
 
     def means(half: str, system: str, names: Sequence[str]) -> dict[str, float]:
-        return {name: scores.mean([answer.measures[name] for answer in by_half[half][system]]) for name in names}
+        return {
+            name: scores.mean([answer.measures[name] for answer in by_half[half][system]])
+            for name in names
+        }
 
     for system, given in answers.items():
         ms_cpu = statistics.median(answer.ms_cpu for answer in given)
         halves = {half: means(half, system, COMPARED) for half in by_half if half != "all"}
         differences = {
-            half: {name: _difference(name, own) for name in COMPARED} for half, own in by_half.items() if system == OURS
+            half: {name: _difference(name, own) for name in COMPARED}
+            for half, own in by_half.items()
+            if system == OURS
         }
-        yield Figures(suite.name, system, len(given), means("all", system, MEASURES), ms_cpu, halves, differences)
+        yield Figures(
+            suite.name,
+            system,
+            len(given),
+            means("all", system, MEASURES),
+            ms_cpu,
+            halves,
+            differences,
+        )
 
 
 def _difference(measure: str, answers: _Answers) -> Difference:
-    by_system = {system: [answer.measures[measure] for answer in given] for system, given in answers.items()}
+    by_system = {
+        system: [answer.measures[measure] for answer in given] for system, given in answers.items()
+    }
     best = max(BASELINES, key=lambda system: scores.mean(by_system[system]))
     return scores.difference(best, by_system[OURS], by_system[best])
 
 
 def _rounded(figures: dict[str, Any]) -> dict[str, Any]:
-    return {name: round(value, 4) if isinstance(value, float) else value for name, value in figures.items()}
+    return {
+        name: round(value, 4) if isinstance(value, float) else value
+        for name, value in figures.items()
+    }

@@ -12,7 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 
 DEPTH = 10
-MEASURES = ("any@1", "any@5", "any@10", "all@5", "all@10", "recall@5", "recall@10", "ndcg@10", "mrr")
+MEASURES = (
+    "any@1",
+    "any@5",
+    "any@10",
+    "all@5",
+    "all@10",
+    "recall@5",
+    "recall@10",
+    "ndcg@10",
+    "mrr",
+)
 RESAMPLES = 1_000
 _SEED = 1
 _BATCH = 50

@@ -30,7 +30,12 @@ class Stage(stage.Stage):
 
     def play_steps(self, session: str, steps: Sequence[Step]) -> None:
         self.play(
-            session, [message for number, step in enumerate(steps) for message in _messages(session, number, step)]
+            session,
+            [
+                message
+                for number, step in enumerate(steps)
+                for message in _messages(session, number, step)
+            ],
         )
 
     def told(self, event: str, session: str, **more: object) -> str:
@@ -52,4 +57,12 @@ def _messages(session: str, number: int, step: Step) -> Iterator[tuple[str, dict
     id = f"toolu_{session}_{number:06}"
     given = {_INPUTS.get(step["do"], "file_path"): step.get("what") or step.get("file", "")}
     yield "assistant", {"type": "tool_use", "id": id, "name": _TOOLS[step["do"]], "input": given}
-    yield "user", {"type": "tool_result", "tool_use_id": id, "content": step["out"], "is_error": bool(step["failed"])}
+    yield (
+        "user",
+        {
+            "type": "tool_result",
+            "tool_use_id": id,
+            "content": step["out"],
+            "is_error": bool(step["failed"]),
+        },
+    )

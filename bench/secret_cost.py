@@ -21,7 +21,9 @@ MOST_MS_HOSTILE = 50.0
 _HOSTILE_BYTES = 50_000
 _MEGABYTE = 1_000_000
 _KEY = b"a key for benchmarks"
-_NOT_ORDINARY = frozenset({"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__"})
+_NOT_ORDINARY = frozenset(
+    {"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,9 @@ def sources() -> Iterator[Path]:
     """Not the tests among them: they hold keys that were made for tests."""
     for folder, below, names in os.walk(sysconfig.get_path("stdlib")):
         below[:] = sorted(set(below) - _NOT_ORDINARY)
-        yield from (Path(folder, name) for name in sorted(names) if name.endswith((".py", ".txt", ".rst")))
+        yield from (
+            Path(folder, name) for name in sorted(names) if name.endswith((".py", ".txt", ".rst"))
+        )
 
 
 def run_cost(hostile: int, seed: int, step: Callable[[int], None]) -> Cost:
@@ -84,18 +88,43 @@ def _hostile(count: int, chance: random.Random) -> Iterator[str]:
 
 
 def _a_name(chance: random.Random) -> str:
-    sign = chance.choice(("={} ", ": {}\n", "='{}' ", '": "{}", ', " is {} ", "=$a{} ", "=f({}) ", "%3D{} ", "={}-"))
-    name = chance.choice(("pwd", "token", "api_key", "password", "jira", "auth", "secret", "authorization", "://a:b@"))
+    sign = chance.choice(
+        ("={} ", ": {}\n", "='{}' ", '": "{}", ', " is {} ", "=$a{} ", "=f({}) ", "%3D{} ", "={}-")
+    )
+    name = chance.choice(
+        (
+            "pwd",
+            "token",
+            "api_key",
+            "password",
+            "jira",
+            "auth",
+            "secret",
+            "authorization",
+            "://a:b@",
+        )
+    )
     return name + sign.format(_noise(chance, chance.choice((3, 8, 16, 60))))
 
 
 def _a_keyword(chance: random.Random) -> str:
-    return chance.choice(chance.choice(ROWS).keywords) + _noise(chance, chance.choice((1, 5, 20, 50)))
+    return chance.choice(chance.choice(ROWS).keywords) + _noise(
+        chance, chance.choice((1, 5, 20, 50))
+    )
 
 
 def _an_escape(chance: random.Random) -> str:
     return chance.choice(
-        ("\\/", "%41", "\\u0041", "-----BEGIN PRIVATE KEY-----", "<private>", "eyJaaaaaaaaaa.", "'", "A" * 64 + "\n")
+        (
+            "\\/",
+            "%41",
+            "\\u0041",
+            "-----BEGIN PRIVATE KEY-----",
+            "<private>",
+            "eyJaaaaaaaaaa.",
+            "'",
+            "A" * 64 + "\n",
+        )
     ) * chance.choice((1, 50))
 
 

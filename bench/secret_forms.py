@@ -244,7 +244,17 @@ KEYS: tuple[tuple[str, str], ...] = tuple(
     for provider, shape in (line.split() for line in table.split("\n") if line)
 )
 _PASSWORDS = ("{a12}", "{a8}!{d2}", "{L5}-{d4}-{L5}", "{a16}", "{L4}{d4}#{l6}")
-_PARTS = ("api_key", "token", "secret", "key", "access_token", "secret_key", "auth_token", "api_token", "client_secret")
+_PARTS = (
+    "api_key",
+    "token",
+    "secret",
+    "key",
+    "access_token",
+    "secret_key",
+    "auth_token",
+    "api_token",
+    "client_secret",
+)
 
 FORMS: dict[str, tuple[str, ...]] = {
     "shell": (

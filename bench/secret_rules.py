@@ -28,7 +28,9 @@ class Rule:
 def load_rules(path: Path) -> tuple[Rule, ...]:
     with path.open("rb") as file:
         document = tomllib.load(file)
-    everywhere = [document["allowlist"]] if "allowlist" in document else document.get("allowlists", [])
+    everywhere = (
+        [document["allowlist"]] if "allowlist" in document else document.get("allowlists", [])
+    )
     return tuple(_rule(raw, everywhere) for raw in document["rules"] if "regex" in raw)
 
 
@@ -39,7 +41,11 @@ def _rule(raw: dict[str, Any], everywhere: list[dict[str, Any]]) -> Rule:
         keywords=tuple(raw.get("keywords", ())),
         min_entropy=raw.get("entropy", 0.0),
         group=raw.get("secretGroup", 0),
-        allowed=tuple((one.get("regexTarget", "secret"), regex) for one in lists for regex in one.get("regexes", ())),
+        allowed=tuple(
+            (one.get("regexTarget", "secret"), regex)
+            for one in lists
+            for regex in one.get("regexes", ())
+        ),
         stop_words=tuple(word for one in lists for word in one.get("stopwords", ())),
     )
 
@@ -48,8 +54,16 @@ def sees(rules: tuple[Rule, ...], text: str, secret: str) -> bool:
     """Whether any of the rules reports this secret, or a part of it that gives it away."""
     lower, content = text.lower(), text.encode()
     longest = max(secret.split("\n"), key=len).encode()
-    wanted = (rule for rule in rules if not rule.keywords or any(keyword in lower for keyword in rule.keywords))
-    return any(longest in found or found in secret.encode() for rule in wanted for found in _finds(rule, content))
+    wanted = (
+        rule
+        for rule in rules
+        if not rule.keywords or any(keyword in lower for keyword in rule.keywords)
+    )
+    return any(
+        longest in found or found in secret.encode()
+        for rule in wanted
+        for found in _finds(rule, content)
+    )
 
 
 def _finds(rule: Rule, content: bytes) -> Iterator[bytes]:

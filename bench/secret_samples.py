@@ -48,7 +48,10 @@ TEMPLATES: tuple[tuple[str, str], ...] = (
     ("aws-secret-key", "aws_secret_access_key = «{b40}»"),
     ("aws-secret-key", '"SecretAccessKey": "«{b40}»"'),
     ("azure-client-secret", "{a3}8Q~{a34}"),
-    ("azure-key", "DefaultEndpointsProtocol=https;AccountName=x;AccountKey=«{b86}==»;EndpointSuffix=y"),
+    (
+        "azure-key",
+        "DefaultEndpointsProtocol=https;AccountName=x;AccountKey=«{b86}==»;EndpointSuffix=y",
+    ),
     ("azure-key", "{a76}AZDO{a4}"),
     ("azure-sas", "https://x.blob.core.windows.net/c?sv=2024&se=2027&sig=«{a43}%3D»"),
     ("bearer", "sent bearer «{a40}» along"),
@@ -145,14 +148,20 @@ TEMPLATES: tuple[tuple[str, str], ...] = (
     ("posthog-key", "phx_{a43}"),
     ("postman-key", "PMAK-{h24}-{h34}"),
     ("prefect-key", "pnu_{a36}"),
-    ("private-key", "-----BEGIN RSA PRIVATE KEY-----\n«{b64}\n{b64}\n{b20}==»\n-----END RSA PRIVATE KEY-----"),
+    (
+        "private-key",
+        "-----BEGIN RSA PRIVATE KEY-----\n«{b64}\n{b64}\n{b20}==»\n-----END RSA PRIVATE KEY-----",
+    ),
     ("private-key", "-----BEGIN OPENSSH PRIVATE KEY-----\n«{b70}\n{b70}\n{b12}»"),
     ("private-key", "«{b64}\n{b64}\n{b20}==»\n-----END PRIVATE KEY-----"),
     (
         "private-key",
         "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n«{b64}\n{b64}»\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----",
     ),
-    ("private-key", '"private_key": "-----BEGIN PRIVATE KEY-----\\n«{b64}\\n{b64}»\\n-----END PRIVATE KEY-----\\n"'),
+    (
+        "private-key",
+        '"private_key": "-----BEGIN PRIVATE KEY-----\\n«{b64}\\n{b64}»\\n-----END PRIVATE KEY-----\\n"',
+    ),
     (
         "private-key",
         "-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,{H32}\n\n«{b64}\n{b64}»",
@@ -183,7 +192,10 @@ TEMPLATES: tuple[tuple[str, str], ...] = (
     ("supabase-key", "sbp_{h40}"),
     ("tailscale-key", "tskey-auth-{a12}CNTRL-{a32}"),
     ("tavily-key", "tvly-{a32}"),
-    ("teams-webhook", "https://x.webhook.office.com/webhookb2/«{uuid}@{uuid}/IncomingWebhook/{h32}»"),
+    (
+        "teams-webhook",
+        "https://x.webhook.office.com/webhookb2/«{uuid}@{uuid}/IncomingWebhook/{h32}»",
+    ),
     ("telegram-token", "{d9}:AA{w33}"),
     ("tencent-key", "AKID{a32}"),
     ("terraform-token", "{a14}.atlasv1.{w67}"),
@@ -211,8 +223,14 @@ TEMPLATES: tuple[tuple[str, str], ...] = (
     ("facebook-token", "{d15}|{a27}"),
     ("flutterwave-key", "FLWPUBK_TEST-{h32}-X"),
     ("intra-secret", "s-s4t2ud-{h64}"),
-    ("kubernetes-secret", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: x\ndata:\n«  conn: {a40}==»\n"),
-    ("kubernetes-secret", "apiVersion: v1\ndata:\n«  conn: {a40}==\n  host: {a20}»\nkind: Secret\n"),
+    (
+        "kubernetes-secret",
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: x\ndata:\n«  conn: {a40}==»\n",
+    ),
+    (
+        "kubernetes-secret",
+        "apiVersion: v1\ndata:\n«  conn: {a40}==\n  host: {a20}»\nkind: Secret\n",
+    ),
     ("kubernetes-secret", '{"apiVersion": "v1", "data": {«"conn": "{a40}=="»}, "kind": "Secret"}'),
     ("scalingo-token", "tk-us-{w48}"),
     ("secret", "GITHUB_ORG_PAT=«{l40}»"),
@@ -291,7 +309,9 @@ def draw(kind: str, template: str, seed: int = 0) -> Sample:
 
     def field(match: re.Match[str]) -> str:
         if match[1] is None:
-            return "-".join("".join(chance.choices(_ALPHABETS["h"], k=size)) for size in (8, 4, 4, 4, 12))
+            return "-".join(
+                "".join(chance.choices(_ALPHABETS["h"], k=size)) for size in (8, 4, 4, 4, 12)
+            )
         size = int(match[2])
         # Begins and ends with a letter or digit, as a token does when someone writes a full stop after it.
         drawn = chance.choices(_ALPHABETS[match[1]], k=size)

@@ -42,7 +42,9 @@ from recollect.wire import pointer
 from recollect.wire.place import Place
 
 MOST_FALSE = 0.005
-MOST_MISSED = 0.01  # of the forms the patterns were tuned on, and of what other rules see in any form
+MOST_MISSED = (
+    0.01  # of the forms the patterns were tuned on, and of what other rules see in any form
+)
 _TOGETHER = 5  # secrets in one output
 _KEY = b"a key for benchmarks"
 
@@ -78,7 +80,15 @@ class Stored:
     @property
     def in_clear(self) -> int:
         return sum(
-            (self.database, self.full_text, self.vector_texts, self.journal, self.logs, self.spool, self.exports)
+            (
+                self.database,
+                self.full_text,
+                self.vector_texts,
+                self.journal,
+                self.logs,
+                self.spool,
+                self.exports,
+            )
         )
 
 
@@ -122,7 +132,9 @@ class SecretsReport(Report):
     @property
     def passed(self) -> bool:
         must = all(one.in_clear == 0 for one in self.spelt if one.name not in _REPORTED)
-        few = all(share <= MOST_MISSED for share in (self.tuned_forms.share, self.held_forms.seen_share))
+        few = all(
+            share <= MOST_MISSED for share in (self.tuned_forms.share, self.held_forms.seen_share)
+        )
         return self.stored.in_clear == 0 and must and few and self.ordinary.share <= MOST_FALSE
 
 
@@ -172,15 +184,21 @@ def _store(folder: Path, samples: list[Sample], seed: int, step: Callable[[int],
             outputs = [_output(sample, chance) for sample in some]
             _use(app, place, outputs, [s.text for s in some if "\n" not in s.text], at // _TOGETHER)
             step(len(some))
-        vector_texts = "\0".join(text for scope in Scope for _, text in app.reader(scope).vectorless("none", 10**9))
+        vector_texts = "\0".join(
+            text for scope in Scope for _, text in app.reader(scope).vectorless("none", 10**9)
+        )
         transfer.export(app, str(folder / "out.jsonl"))
         upkeep.backup(app)
-        counted = sum(count for scope in Scope for *_, count in app.reader(scope).counts().by_kind_and_status)
+        counted = sum(
+            count for scope in Scope for *_, count in app.reader(scope).counts().by_kind_and_status
+        )
         # While it is open: what is in the log of the database counts too.
         sinks = {
             "database": b"".join(_bytes(folder / "home", "memory.db*")),
             "vector_texts": vector_texts.encode(),
-            "journal": b"".join(_asked(folder, "SELECT summary || coalesce(plan, '') FROM journal")),
+            "journal": b"".join(
+                _asked(folder, "SELECT summary || coalesce(plan, '') FROM journal")
+            ),
             "logs": b"".join(_bytes(folder / "home" / "logs", "*")),
             "spool": b"".join(_bytes(folder / "runtime", "*")),
             "exports": (folder / "out.jsonl").read_bytes(),
@@ -188,7 +206,10 @@ def _store(folder: Path, samples: list[Sample], seed: int, step: Callable[[int],
         terms = b"\n".join(_asked(folder, "SELECT term FROM term"))
     finally:
         app.close()
-    clear = {name: sum(_stands_in(sample, content) for sample in samples) for name, content in sinks.items()}
+    clear = {
+        name: sum(_stands_in(sample, content) for sample in samples)
+        for name, content in sinks.items()
+    }
     return Stored(
         secrets=len(samples), kinds=len({sample.kind for sample in samples}), memories=counted,
         full_text=sum(_is_indexed(sample, terms) for sample in samples), **clear,
@@ -215,7 +236,10 @@ def _use(app: App, place: Place, outputs: list[str], lines: list[str], number: i
         case _:
             _say(app, outputs, title)
     event = {"hook_event_name": "UserPromptSubmit", "session_id": f"s{number}", "prompt": text}
-    pointer.leave(place, pointer.make({"event": "UserPromptSubmit", "host": "bench"}, json.dumps(event).encode()))
+    pointer.leave(
+        place,
+        pointer.make({"event": "UserPromptSubmit", "host": "bench"}, json.dumps(event).encode()),
+    )
     app.log.line("bench", said=title, why=topic)
 
 
@@ -225,8 +249,12 @@ def _say(app: App, outputs: list[str], title: str) -> None:
         id=app.mint.draw("thread"), title=title, body=outputs[0], created_at=now, reinforced_at=now,
         last_active_at=now,
     )  # fmt: skip
-    said = tuple(Message(app.mint.draw("message"), thread.id, now, "tool", output) for output in outputs)
-    app.commit(Scope.PROJECT, "bench", lambda _: Plan((Create(thread, said),)), lambda _: "Kept a thread.")
+    said = tuple(
+        Message(app.mint.draw("message"), thread.id, now, "tool", output) for output in outputs
+    )
+    app.commit(
+        Scope.PROJECT, "bench", lambda _: Plan((Create(thread, said),)), lambda _: "Kept a thread."
+    )
 
 
 def _made(done: Done) -> str:
@@ -268,7 +296,9 @@ def _is_indexed(sample: Sample, terms: bytes) -> bool:
 
 
 def _escaped(text: str) -> str:
-    return "".join(f"\\u{ord(c):04x}" if at % 4 == 1 and c.isascii() else c for at, c in enumerate(text))
+    return "".join(
+        f"\\u{ord(c):04x}" if at % 4 == 1 and c.isascii() else c for at, c in enumerate(text)
+    )
 
 
 def _base64(text: str) -> str:
@@ -276,12 +306,20 @@ def _base64(text: str) -> str:
 
 
 _SPELT: dict[str, Callable[[Redactor, Sample], bool]] = {
-    "json": lambda redactor, s: _survives(redactor, json.dumps({"out": s.text}), json.dumps(s.secret)[1:-1]),
+    "json": lambda redactor, s: _survives(
+        redactor, json.dumps({"out": s.text}), json.dumps(s.secret)[1:-1]
+    ),
     "json_letters": lambda redactor, s: _survives(redactor, _escaped(s.text), _escaped(s.text)),
-    "json_slashes": lambda redactor, s: _survives(redactor, s.text.replace("/", "\\/"), s.secret.replace("/", "\\/")),
-    "url_encoded": lambda redactor, s: _survives(redactor, f"q={quote(s.text, safe='')}", quote(s.secret, safe="")),
+    "json_slashes": lambda redactor, s: _survives(
+        redactor, s.text.replace("/", "\\/"), s.secret.replace("/", "\\/")
+    ),
+    "url_encoded": lambda redactor, s: _survives(
+        redactor, f"q={quote(s.text, safe='')}", quote(s.secret, safe="")
+    ),
     "base64": lambda redactor, s: _survives(redactor, f"data: {_base64(s.text)}", _base64(s.text)),
-    "base64_of_the_secret_alone": lambda redactor, s: _survives(redactor, _base64(s.secret), _base64(s.secret)),
+    "base64_of_the_secret_alone": lambda redactor, s: _survives(
+        redactor, _base64(s.secret), _base64(s.secret)
+    ),
     "two_chunks": lambda redactor, s: _survives_in_two(redactor, s),
     "a_password_of_letters_alone": lambda redactor, s: _survives_as_letters(redactor, s),
 }
@@ -325,7 +363,9 @@ def _forms(keys: int, rules: tuple[Rule, ...], *, held: bool, seed: int) -> Form
         is_seen = sees(rules, sample.text, sample.secret)
         count, in_clear = count + 1, in_clear + survives
         seen, seen_in_clear = seen + is_seen, seen_in_clear + (is_seen and survives)
-    return Forms(count, in_clear, share(in_clear, count), seen, seen_in_clear, share(seen_in_clear, seen))
+    return Forms(
+        count, in_clear, share(in_clear, count), seen, seen_in_clear, share(seen_in_clear, seen)
+    )
 
 
 # What is no secret
@@ -337,7 +377,9 @@ def _ordinary(lines: int, step: Callable[[int], None]) -> Ordinary:
     for path in sources():
         if seen >= lines:
             break
-        text = "\n".join(path.read_text(encoding="utf-8", errors="replace").split("\n")[: lines - seen])
+        text = "\n".join(
+            path.read_text(encoding="utf-8", errors="replace").split("\n")[: lines - seen]
+        )
         files += 1
         own = text.count("\n") + 1
         seen += own

@@ -115,7 +115,9 @@ class SignalReport(Report):
     """Over all projects: prompts, told, memories, used."""
 
 
-def run_signal(folder: Path, sessions: Path, labels: Path, half: str, progress: Progress) -> SignalReport:
+def run_signal(
+    folder: Path, sessions: Path, labels: Path, half: str, progress: Progress
+) -> SignalReport:
     """`half`: tune or held."""
     told = _Labels(labels, half)
     found = _Found()
@@ -149,7 +151,8 @@ class _Labels:
         found = sorted(name for name in named if (sessions / name).is_dir())
         if not found:
             raise BadInput(
-                f"No labelled project has a folder in {sessions}.", hint="Name a folder with one folder per project."
+                f"No labelled project has a folder in {sessions}.",
+                hint="Name a folder with one folder per project.",
             )
         return found
 
@@ -163,13 +166,16 @@ def _lines(path: Path) -> Iterator[Row]:
         text = path.read_text(encoding="utf-8")
     except OSError as problem:
         raise BadInput(
-            f"{path} cannot be read: {problem.strerror}.", hint="See `recollect bench signal --help`."
+            f"{path} cannot be read: {problem.strerror}.",
+            hint="See `recollect bench signal --help`.",
         ) from None
     for number, line in enumerate(text.splitlines(), 1):
         try:
             yield json.loads(line)
         except ValueError:
-            raise BadInput(f"Line {number} of {path} is no JSON.", hint="One JSON object on each line.") from None
+            raise BadInput(
+                f"Line {number} of {path} is no JSON.", hint="One JSON object on each line."
+            ) from None
 
 
 def _app(folder: Path) -> App:
@@ -253,7 +259,11 @@ class _Found:
             if one is None:
                 continue
             shown = {time_of(hit) for hit in one.hits}
-            bears = {times[row["turn_uuid"]]: bool(row["bears"]) for row in rows if row["turn_uuid"] in times}
+            bears = {
+                times[row["turn_uuid"]]: bool(row["bears"])
+                for row in rows
+                if row["turn_uuid"] in times
+            }
             self._count.update(
                 judged_prompts=1, told=len(shown), judged=len(shown & bears.keys()),
                 right_told=sum(bears.get(at, False) for at in shown), bearing=sum(bears.values()),
@@ -276,7 +286,9 @@ class _Found:
             share(n["reached"], n["bearing"]), n["unrelated"], share(n["unrelated told"], n["unrelated"]),
             n["contentless"], share(n["contentless told"], n["contentless"]),
         )  # fmt: skip
-        means = {part: round(sum(all) / len(all), 4) if all else 0.0 for part, all in self._parts.items()}
+        means = {
+            part: round(sum(all) / len(all), 4) if all else 0.0 for part, all in self._parts.items()
+        }
         records = RecordFigures(n["turns"], **means)
         replayed = {name: n[name] for name in ("replayed", "answered", "entries", "used")}
         return SignalReport(half, rules, answers, unasked, records, replayed)
@@ -329,4 +341,8 @@ def _records(app: App) -> dict[Moment, Record]:
     store = app.reader(Scope.PROJECT)
     threads = store.find(Query(kinds=(Kind.THREAD,), limit=_MOST_THREADS))
     messages = (message for thread in threads for message in store.messages(thread.id))
-    return {message.at: found for message in messages if (found := read_record(message.content)) is not None}
+    return {
+        message.at: found
+        for message in messages
+        if (found := read_record(message.content)) is not None
+    }

@@ -69,7 +69,9 @@ def make(path: Path) -> Specimen:
     content = path.read_bytes()
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     try:
-        owners = {int(page): str(name) for page, name in db.execute("SELECT pageno, name FROM dbstat")}
+        owners = {
+            int(page): str(name) for page, name in db.execute("SELECT pageno, name FROM dbstat")
+        }
         return Specimen(content, int(db.pragma("page_size")), owners)
     finally:
         db.close()
@@ -110,12 +112,16 @@ class _Filler:
         self._apply(Plan.of([Create(self._note(number)) for number in range(_NOTES)]))
         for number, rule in enumerate(rules):
             kind = list(BridgeType)[number % len(BridgeType)]
-            self._apply(Plan.of([Link(Bridge(threads[number].id, rule.id, kind, 0.65, self._clock.now()))]))
+            self._apply(
+                Plan.of([Link(Bridge(threads[number].id, rule.id, kind, 0.65, self._clock.now()))])
+            )
         for keep, lose in zip(threads[:5], threads[5:10], strict=True):
             self._merge(keep, lose)
         for thread in threads[20:24]:
             self._apply(edits.archive(thread))
-        last = self._apply(Plan.of([Update.between(threads[30], replace(threads[30], title="Retitled"))]))
+        last = self._apply(
+            Plan.of([Update.between(threads[30], replace(threads[30], title="Retitled"))])
+        )
         self._store.undo(last, self._act("undo", undoes=last))
         recalled = tuple(thread.id for thread in threads[:3])
         self._store.put(RecallRecord(self._ids.draw("recall"), self._clock.now(), "{}", recalled))
@@ -128,11 +134,18 @@ class _Filler:
         for number in range(8):
             id, now = f"session-{number}", self._clock.now()
             sessions.put(Session(id=id, host="bench", started_at=now, last_at=now, number=number))
-            sessions.put(*(ShownMemory(one, Way.TOLD, now, f"call-{number}", id) for one in ids[number::8]))
+            sessions.put(
+                *(ShownMemory(one, Way.TOLD, now, f"call-{number}", id) for one in ids[number::8])
+            )
             sessions.put(Pointer(name="turn-ended", host="bench", session=id, at=now, size=number))
             sessions.put(ReadAct(1_000 + number, "" if number % 2 else f"change-{number}"))
             failed = Outcome(
-                kind=Ending.FAILURE, at=now, session=id, act=f"call-{number}", action="make", shown=(ids[0],)
+                kind=Ending.FAILURE,
+                at=now,
+                session=id,
+                act=f"call-{number}",
+                action="make",
+                shown=(ids[0],),
             )
             self._store.put(failed)
 
@@ -156,7 +169,8 @@ class _Filler:
             last_active_at=now,
         )
         said = [
-            Message(self._ids.draw("message"), id, self._clock.now(), "user", self._corpus.text(12)) for _ in range(2)
+            Message(self._ids.draw("message"), id, self._clock.now(), "user", self._corpus.text(12))
+            for _ in range(2)
         ]
         self._apply(Plan.of([Create(thread, tuple(said))]))
         return thread
@@ -192,14 +206,22 @@ class _Filler:
     def _merge(self, keep: Memory, lose: Memory) -> None:
         self._apply(
             edits.merge(
-                load_whole(self._store, keep), load_whole(self._store, lose), now=self._clock.now(), rules=AgeRules()
+                load_whole(self._store, keep),
+                load_whole(self._store, lose),
+                now=self._clock.now(),
+                rules=AgeRules(),
             )
         )
 
     def _vectors(self) -> None:
         bare = self._store.vectorless(_MODEL, 10_000)
-        made = [array("f", ((seq * 31 + place * 7) % 256 - 128 for place in range(_DIMENSIONS))) for seq, _ in bare]
-        self._store.put_vectors(_MODEL, [(seq, floats.tobytes()) for (seq, _), floats in zip(bare, made, strict=True)])
+        made = [
+            array("f", ((seq * 31 + place * 7) % 256 - 128 for place in range(_DIMENSIONS)))
+            for seq, _ in bare
+        ]
+        self._store.put_vectors(
+            _MODEL, [(seq, floats.tobytes()) for (seq, _), floats in zip(bare, made, strict=True)]
+        )
 
     def _apply(self, plan: Plan) -> str:
         act = self._act("bench")

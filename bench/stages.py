@@ -177,7 +177,11 @@ def _by_words(store: Any, question: str) -> int:
     from recollect.model.query import Query
 
     now = SystemClock().now()
-    return len(search_stores([store], Query(text=question, limit=_LIMIT), now=now, rules=AgeRules()).selected.hits)
+    return len(
+        search_stores(
+            [store], Query(text=question, limit=_LIMIT), now=now, rules=AgeRules()
+        ).selected.hits
+    )
 
 
 def _asked(questions: int, ask_one: Callable[[str], int]) -> dict[str, Any]:
@@ -199,7 +203,9 @@ def peak_mb() -> float:
     """Of this program. Where /proc tells it, because getrusage counts the parent's memory at the moment of the
     start as ours; 0 where neither does."""
     try:
-        for line in Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines():
+        for line in (
+            Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
+        ):
             if line.startswith("VmHWM:"):
                 return round(int(line.split()[1]) / 1024, 1)
     except OSError:

@@ -50,11 +50,16 @@ def _cpu_ms(folder: Path, command: tuple[str, ...]) -> float:
         import resource
     except ImportError:
         raise BadInput(
-            "This system does not tell the CPU time of a child process.", hint="Run it on Linux or macOS."
+            "This system does not tell the CPU time of a child process.",
+            hint="Run it on Linux or macOS.",
         ) from None
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    ended = subprocess.run([sys.executable, *command], cwd=folder, capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        [sys.executable, *command], cwd=folder, capture_output=True, text=True, check=False
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if ended.returncode:
-        raise RecollectError(f"`{command[2]}` ended with {ended.returncode}: {ended.stderr.strip()[-300:]}")
+        raise RecollectError(
+            f"`{command[2]}` ended with {ended.returncode}: {ended.stderr.strip()[-300:]}"
+        )
     return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1_000

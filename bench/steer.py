@@ -153,7 +153,10 @@ class Server:
         self._numbers = itertools.count(1)
         self._to, self._from = cast(IO[bytes], process.stdin), cast(IO[bytes], process.stdout)
         self.ask(
-            "initialize", protocolVersion=_HANDSHAKE, capabilities={}, clientInfo={"name": "bench", "version": "1"}
+            "initialize",
+            protocolVersion=_HANDSHAKE,
+            capabilities={},
+            clientInfo={"name": "bench", "version": "1"},
         )
         self.wall_ms = (time.perf_counter() - began_s) * 1_000
         self.cpu_ms = processes.cpu_ms(self.pid)
@@ -200,15 +203,23 @@ def _start(place: House, runs: int, step: Callable[[], None]) -> Start:
     """The two in turn, so that what else the machine does falls on both."""
     found: dict[str, list[tuple[float, float, float]]] = {"ours": [], "empty": []}
     for _ in range(runs):
-        for name, command in (("ours", _ours(place)), ("empty", [sys.executable, "-I", "-c", _EMPTY])):
+        for name, command in (
+            ("ours", _ours(place)),
+            ("empty", [sys.executable, "-I", "-c", _EMPTY]),
+        ):
             with serving(place, command) as server:
                 server.ask("tools/list")
                 if name == "ours":
                     for number in range(_WARMING):
                         server.call("ai_recall", query=f"question {number}")
-                found[name].append((server.cpu_ms, server.wall_ms, processes.body(server.pid).memory_mb))
+                found[name].append(
+                    (server.cpu_ms, server.wall_ms, processes.body(server.pid).memory_mb)
+                )
         step()
-    ours, empty = ([statistics.median(row[n] for row in found[name]) for n in range(3)] for name in ("ours", "empty"))
+    ours, empty = (
+        [statistics.median(row[n] for row in found[name]) for n in range(3)]
+        for name in ("ours", "empty")
+    )
     return Start(
         runs,
         round(ours[0], 1),
@@ -225,7 +236,9 @@ def _start(place: House, runs: int, step: Callable[[], None]) -> Start:
 # Tools, as the store grows
 
 
-def _steered(place: House, sizes: tuple[int, ...], calls: int, step: Callable[[], None]) -> Iterator[Steered]:
+def _steered(
+    place: House, sizes: tuple[int, ...], calls: int, step: Callable[[], None]
+) -> Iterator[Steered]:
     standing = 0
     for size in sorted(sizes):
         hook_pace.grow(place, standing, size, lambda _: None)
@@ -262,8 +275,12 @@ def _called(server: Server, calls: int, step: Callable[[], None]) -> tuple[Calle
         return str(found["content"][0]["text"])
 
     for number in range(calls):
-        one = timed("ai_pin", content=f"Decision {number}: the queue is drained at midnight.").split()[2]
-        other = timed("ai_pin", content=f"Decision {number}: the cache is emptied at noon.").split()[2]
+        one = timed(
+            "ai_pin", content=f"Decision {number}: the queue is drained at midnight."
+        ).split()[2]
+        other = timed(
+            "ai_pin", content=f"Decision {number}: the cache is emptied at noon."
+        ).split()[2]
         timed("ai_recall", query=f"what about the queue of release {number}")
         timed("ai_focus", topic=f"queue {number}")
         timed("ai_unfocus")
@@ -278,12 +295,16 @@ def _called(server: Server, calls: int, step: Callable[[], None]) -> tuple[Calle
     )
 
 
-def _planned(server: Server, daemon: int, what: str, tool: str, given: Mapping[str, object]) -> Planned:
+def _planned(
+    server: Server, daemon: int, what: str, tool: str, given: Mapping[str, object]
+) -> Planned:
     cpu_ms, began_s = processes.cpu_ms(daemon), time.perf_counter()
     told = server.call(tool, **given)["structuredContent"]
     wall_s, used_ms = time.perf_counter() - began_s, processes.cpu_ms(daemon) - cpu_ms
     merges = told["totals"]["merge_candidates"] if "totals" in told else _merges(told)
-    return Planned(what, round(used_ms / 1_000, 2), round(wall_s, 2), merges, processes.body(daemon).memory_mb)
+    return Planned(
+        what, round(used_ms / 1_000, 2), round(wall_s, 2), merges, processes.body(daemon).memory_mb
+    )
 
 
 def _merges(told: Mapping[str, Any]) -> int:
@@ -315,12 +336,18 @@ def give_twins(path: str, count: int) -> None:
         for _ in range(2)
     ]  # fmt: skip
     store.apply(
-        Plan.of([Create(twin) for twin in twins]), ChangeHeader(mint.draw("change"), "import", "bench", "", now)
+        Plan.of([Create(twin) for twin in twins]),
+        ChangeHeader(mint.draw("change"), "import", "bench", "", now),
     )
     missing = store.vectorless(embedder.id, 1_000_000)
     owners = store.owners([seq for seq, _ in missing])
-    numbers = {owner: number for number, owner in enumerate(sorted({one.memory for one in owners.values()}))}
-    drawn = np.random.default_rng(2).standard_normal((len(numbers) // 2 + 1, embedder.dim), np.float32)
+    numbers = {
+        owner: number
+        for number, owner in enumerate(sorted({one.memory for one in owners.values()}))
+    }
+    drawn = np.random.default_rng(2).standard_normal(
+        (len(numbers) // 2 + 1, embedder.dim), np.float32
+    )
     rows = [(seq, drawn[numbers[owners[seq].memory] // 2].tobytes()) for seq, _ in missing]
     store.put_vectors(embedder.id, rows)
     for _ in store.build_index(embedder.id) if store.lacks_index(embedder.id) else ():
@@ -337,9 +364,17 @@ def _prompt() -> Prompt:
     from recollect.mcp.server import INSTRUCTIONS, TOOLS
 
     told = [
-        json.dumps({"name": t.name, "description": t.tool["description"], "input_schema": t.tool["inputSchema"]})
+        json.dumps(
+            {
+                "name": t.name,
+                "description": t.tool["description"],
+                "input_schema": t.tool["inputSchema"],
+            }
+        )
         for t in TOOLS
     ]
     skill = Path(claude_code.__file__).with_name("skill.md").read_text(encoding="utf-8")
     lengths = sum(map(len, told)), len(INSTRUCTIONS), len(skill)
-    return Prompt(len(TOOLS), *(part for chars in lengths for part in (chars, round(chars / _CHARS_A_TOKEN))))
+    return Prompt(
+        len(TOOLS), *(part for chars in lengths for part in (chars, round(chars / _CHARS_A_TOKEN)))
+    )

@@ -112,7 +112,9 @@ def _grow(path: Path, standing: int, size: int, progress: Callable[[int], None])
 
 def _opening(path: Path) -> Opening:
     runs = [_one(stages.open_and_ask, str(path), number) for number in range(_OPENINGS)]
-    return Opening(**{name: round(statistics.median(run[name] for run in runs), 1) for name in runs[0]})
+    return Opening(
+        **{name: round(statistics.median(run[name] for run in runs), 1) for name in runs[0]}
+    )
 
 
 def _one(function: Callable[..., None], *arguments: Any) -> Any:

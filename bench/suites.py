@@ -73,16 +73,29 @@ class Suite:
         """So many of its questions, always the same. Tasks that lose all of theirs are left out."""
         every = [question for task in self.tasks for question in task.questions]
         chosen = set(map(id, random.Random(seed).sample(every, min(count, len(every)))))
-        kept = (replace(t, questions=tuple(q for q in t.questions if id(q) in chosen)) for t in self.tasks)
+        kept = (
+            replace(t, questions=tuple(q for q in t.questions if id(q) in chosen))
+            for t in self.tasks
+        )
         return replace(self, tasks=tuple(task for task in kept if task.questions))
 
 
 def draw_distractors(suite: Suite, others: Sequence[Suite], passages: int) -> list[Document]:
     """Whole groups of the other suites, about so many passages or all there are, always the same; nothing that has
     the id or the text of a document of this one."""
-    known = {mark for task in suite.tasks for document in task.documents for mark in (document.id, document.text)}
+    known = {
+        mark
+        for task in suite.tasks
+        for document in task.documents
+        for mark in (document.id, document.text)
+    }
     groups: dict[str, list[Document]] = {}
-    every = ((other, task, document) for other in others for task in other.tasks for document in task.documents)
+    every = (
+        (other, task, document)
+        for other in others
+        for task in other.tasks
+        for document in task.documents
+    )
     for other, task, document in every:
         if document.id in known or document.text in known:
             continue
@@ -113,7 +126,9 @@ def read(path: Path) -> Suite:
     asked = tuple(task for task in tasks if task.questions)
     suite = Suite(path.name.removesuffix(".gz").removesuffix(".jsonl"), asked)
     if not suite.questions:
-        raise BadInput(f"{path.name}: there is no question in it.", hint="A suite is one JSON object a line.")
+        raise BadInput(
+            f"{path.name}: there is no question in it.", hint="A suite is one JSON object a line."
+        )
     return suite
 
 
@@ -128,9 +143,13 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 if line.strip():
                     yield number, line
     except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise BadInput(f"{path.name}, after line {number}: the gzipped file is damaged or cut short.") from None
+        raise BadInput(
+            f"{path.name}, after line {number}: the gzipped file is damaged or cut short."
+        ) from None
     except OSError as problem:
-        raise NotFound(f"{path} cannot be read: {problem.strerror}.", hint="Name a suite's file.") from None
+        raise NotFound(
+            f"{path} cannot be read: {problem.strerror}.", hint="Name a suite's file."
+        ) from None
 
 
 def _task(data: Any, before: int) -> Task:
@@ -145,13 +164,21 @@ def _task(data: Any, before: int) -> Task:
     for question in questions:
         unknown = question.gold - documents.keys()
         if unknown:
-            raise ValueError(f"question {question.id!r} has the gold {min(unknown)!r}, which is no document")
-    last = max((document.at for document in documents.values() if document.at is not None), default=None)
-    return Task(_text(data, "task"), tuple(documents.values()), questions, _moment(data, "now") or last)
+            raise ValueError(
+                f"question {question.id!r} has the gold {min(unknown)!r}, which is no document"
+            )
+    last = max(
+        (document.at for document in documents.values() if document.at is not None), default=None
+    )
+    return Task(
+        _text(data, "task"), tuple(documents.values()), questions, _moment(data, "now") or last
+    )
 
 
 def _document(data: Any) -> Document:
-    return Document(_text(data, "id"), _text(data, "text"), _text(data, "group", ""), _moment(data, "date"))
+    return Document(
+        _text(data, "id"), _text(data, "text"), _text(data, "group", ""), _moment(data, "date")
+    )
 
 
 def _question(data: Any) -> Question:

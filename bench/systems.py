@@ -83,7 +83,9 @@ class Baselines:
     """Those of the distractors of a suite and of one task after the other. `owners` says of each row of `vectors` which
     document it is a passage of."""
 
-    def __init__(self, texts: Sequence[str], vectors: NDArray[np.float32], owners: Sequence[int]) -> None:
+    def __init__(
+        self, texts: Sequence[str], vectors: NDArray[np.float32], owners: Sequence[int]
+    ) -> None:
         self._db = apsw.Connection(":memory:")
         self._db.execute(_SCHEMA)
         self._kept = 0, vectors[:0], np.empty(0, np.int64)
@@ -96,7 +98,9 @@ class Baselines:
         before, kept, kept_owners = self._kept
         with self._db:
             self._db.execute("DELETE FROM bare WHERE rowid >= ?", (before,))
-            self._db.executemany("INSERT INTO bare(rowid, text) VALUES (?, ?)", enumerate(texts, start=before))
+            self._db.executemany(
+                "INSERT INTO bare(rowid, text) VALUES (?, ?)", enumerate(texts, start=before)
+            )
         self._documents = before + len(texts)
         every = np.concatenate([kept_owners, np.array(owners, np.int64) + before])
         self._vectors = np.concatenate([kept, vectors])
@@ -126,7 +130,9 @@ class Baselines:
         """-inf: not one of the words."""
         found = np.full(self._documents, -np.inf)
         every = dict.fromkeys(re.findall(r"\w+", question.lower()))
-        match = " OR ".join(f'"{word}"' for word in [word for word in every if word not in _STOP] or every)
+        match = " OR ".join(
+            f'"{word}"' for word in [word for word in every if word not in _STOP] or every
+        )
         if match:
             for row, score in self._db.execute(_QUERY, (match,)):
                 found[row] = score
@@ -158,7 +164,9 @@ def _rank_mix(said: Floats, near: Floats) -> Floats:
 
 def _score_mix(said: Floats, near: Floats) -> Floats:
     # No word in common is a score of nothing, and the least that BM25 can give.
-    mixed: Floats = _LEXICAL_SHARE * _stretched(np.maximum(said, 0.0)) + (1 - _LEXICAL_SHARE) * _stretched(near)
+    mixed: Floats = _LEXICAL_SHARE * _stretched(np.maximum(said, 0.0)) + (
+        1 - _LEXICAL_SHARE
+    ) * _stretched(near)
     return mixed
 
 

@@ -56,14 +56,21 @@ def _creates(app: App, documents: Sequence[Document], places: Places) -> Iterato
             Message(f"{thread.id}-{number:05}", thread.id, at, TURN, record.text())
             for number, (_, at, record) in enumerate(turns)
         ]
-        places |= {(thread.id, message.id): place for message, (place, *_) in zip(messages, turns, strict=True)}
+        places |= {
+            (thread.id, message.id): place
+            for message, (place, *_) in zip(messages, turns, strict=True)
+        }
         # A turn that the body repeats is not indexed beside it.
-        repeated = [places[thread.id, message.id] for message in messages if message.content in body]
+        repeated = [
+            places[thread.id, message.id] for message in messages if message.content in body
+        ]
         places[thread.id, ""] = [*repeated, turns[0][0]][0]
         yield Create(thread, tuple(messages))
 
 
-def _memory(app: App, kind: type[Memory], title: str, body: str, group: str, dates: Sequence[Moment]) -> Memory:
+def _memory(
+    app: App, kind: type[Memory], title: str, body: str, group: str, dates: Sequence[Moment]
+) -> Memory:
     first, last = min(dates), max(dates)
     return kind(
         id=app.mint.draw(str(kind.kind)), title=title, body=body, group=group, origin="import",
@@ -84,6 +91,12 @@ def embed_documents(
     embeddings: Embeddings, documents: Sequence[Document]
 ) -> tuple[list[str], NDArray[np.float32], list[int]]:
     """The plain documents for other systems: their texts, the vectors of their passages, and whose each is."""
-    own = [[span.of(document.text) for span in text_spans("", document.text)] for document in documents]
+    own = [
+        [span.of(document.text) for span in text_spans("", document.text)] for document in documents
+    ]
     owners = [place for place, passages in enumerate(own) for _ in passages]
-    return [d.text for d in documents], embeddings.of([text for passages in own for text in passages]), owners
+    return (
+        [d.text for d in documents],
+        embeddings.of([text for passages in own for text in passages]),
+        owners,
+    )

@@ -101,7 +101,11 @@ class TeamReport(Report):
     def passed(self) -> bool:
         """What must hold; `p95_ratio` is an aim (MOST_RATIO) and the machine's, too."""
         in_time = all(one.past_deadline == 0 for one in self.pace)
-        return in_time and all(one.unseen == 0 for one in self.members) and all(one.passed for one in self.scale)
+        return (
+            in_time
+            and all(one.unseen == 0 for one in self.members)
+            and all(one.passed for one in self.scale)
+        )
 
 
 def run_team(folder: Path, *, amounts: Amounts, progress: Progress) -> TeamReport:
@@ -175,7 +179,9 @@ class Far:
         source.close()
 
 
-def run_pace(server: Server, folder: Path, amounts: Amounts, step: Callable[[int], None]) -> Iterator[Paced]:
+def run_pace(
+    server: Server, folder: Path, amounts: Amounts, step: Callable[[int], None]
+) -> Iterator[Paced]:
     """One home with memories, copied: each copy has another team or none, and a daemon of its own. The same prompts
     go to all of them in turn, so that other load affects all of them."""
     project = _repository(folder / "shop")
@@ -191,8 +197,14 @@ def run_pace(server: Server, folder: Path, amounts: Amounts, step: Callable[[int
             place = homes[name] = ends.enter_context(_copied(root, folder / name.replace(" ", "-")))
             if name != _ALONE:
                 ways[name] = ends.enter_context(closing(Far(server.socket)))
-                near, far = (quote(str(one), safe="") for one in (server.socket.parent, ways[name].folder))
-                _join(place, login.url if name == _NEAR else login.url.replace(near, far), amounts.mirrored)
+                near, far = (
+                    quote(str(one), safe="") for one in (server.socket.parent, ways[name].folder)
+                )
+                _join(
+                    place,
+                    login.url if name == _NEAR else login.url.replace(near, far),
+                    amounts.mirrored,
+                )
         pids = {name: place.start() for name, place in homes.items()}
         for place in homes.values():
             place.warm()
@@ -205,7 +217,8 @@ def _repository(folder: Path) -> str:
     folder.mkdir(parents=True)
     for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "first"]):
         named = ["-c", "user.name=bench", "-c", "user.email=bench@example.com"]
-        subprocess.run(["git", "-C", str(folder), *named, *command], check=True, capture_output=True)  # noqa: S607
+        git = ["git", "-C", str(folder), *named, *command]
+        subprocess.run(git, check=True, capture_output=True)
     return str(folder)
 
 
@@ -229,7 +242,13 @@ def _join(place: House, url: str, mirrored: int) -> None:
     command = [sys.executable, "-m", "recollect", "team"]
     for more, said in ((["join", _TEAM, "-", "--person", "Ann"], url), (["link"], "")):
         subprocess.run(
-            [*command, *more], input=said, text=True, check=True, capture_output=True, env=environ, cwd=place.project
+            [*command, *more],
+            input=said,
+            text=True,
+            check=True,
+            capture_output=True,
+            env=environ,
+            cwd=place.project,
         )
     mirror = place.store.parent / "team" / place.store.name
     if not soon(lambda: _count(mirror) >= mirrored, _WITHIN_S):
@@ -258,7 +277,9 @@ def _paced(
         first = number % len(names)
         for name in (*names[first:], *names[:first]):
             place = homes[name]
-            hooks[name].append(place.run(PROMPT, payload(place, PROMPT, session, number, prompt=asked[0])))
+            hooks[name].append(
+                place.run(PROMPT, payload(place, PROMPT, session, number, prompt=asked[0]))
+            )
             body = payload(place, PROMPT, session + "d", number, prompt=asked[1])
             daemon_ms[name].append(hook_pace.asked_ms(place, body))
         step(1)

@@ -125,13 +125,17 @@ class Scale:
 
     @property
     def passed(self) -> bool:
-        return not self.verify_findings and all(one.recall_at_5 >= LEAST_RECALL for one in self.asked)
+        return not self.verify_findings and all(
+            one.recall_at_5 >= LEAST_RECALL for one in self.asked
+        )
 
 
 # Members
 
 
-def run_members(server: Server, crowds: Sequence[int], seconds: float, step: Step) -> Iterator[Members]:
+def run_members(
+    server: Server, crowds: Sequence[int], seconds: float, step: Step
+) -> Iterator[Members]:
     for number in crowds:
         database, team = f"members_{number}", f"members-{number}"
         url = server.new_database(database)
@@ -139,7 +143,10 @@ def run_members(server: Server, crowds: Sequence[int], seconds: float, step: Ste
             create_team(url, team)
             with ExitStack() as ends:
                 logins = [join_team(url, team).url for _ in range(number + 1)]
-                crowd = [ends.enter_context(Child(be_member, login, n, seconds)) for n, login in enumerate(logins[1:])]
+                crowd = [
+                    ends.enter_context(Child(be_member, login, n, seconds))
+                    for n, login in enumerate(logins[1:])
+                ]
                 listener = ends.enter_context(Child(listen, logins[0]))
                 yield _meet(server, crowd, listener)
         finally:
@@ -195,7 +202,9 @@ def be_member(url: str, number: int, seconds: float) -> None:
                 shared.append((memory.id, began_s, (time.perf_counter() - began_s) * 1_000))
             except StoreBusy:
                 busy += 1
-        child.say({"shared": shared, "busy": busy, "cpu_ms": (time.process_time() - before_s) * 1_000})
+        child.say(
+            {"shared": shared, "busy": busy, "cpu_ms": (time.process_time() - before_s) * 1_000}
+        )
         child.told()
         until_s, last, read, pages_ms = time.perf_counter() + seconds, 0, 0, list[float]()
         while not pages_ms or time.perf_counter() < until_s:
@@ -231,7 +240,9 @@ def listen(url: str) -> None:
 # Memories
 
 
-def run_scale(server: Server, size: int, *, asked: int, second: bool, verified: bool, step: Step) -> Scale:
+def run_scale(
+    server: Server, size: int, *, asked: int, second: bool, verified: bool, step: Step
+) -> Scale:
     """`second`: whether it is measured with a second tenant, too."""
     name = f"scale_{size}"
     url = server.new_database(name)
@@ -247,7 +258,10 @@ def run_scale(server: Server, size: int, *, asked: int, second: bool, verified: 
         findings = _verify(first) if verified else None
         with server.administrator(name) as db:
             [(total,)] = db.run("SELECT pg_database_size(current_database())")
-            tables = tuple(Held(table, rows, _mb(own), _mb(index)) for table, rows, own, index in db.run(_TABLES))
+            tables = tuple(
+                Held(table, rows, _mb(own), _mb(index))
+                for table, rows, own, index in db.run(_TABLES)
+            )
         if second:
             other = create_team(url, f"scale-{size}-second")
             _drop_index(server, name)
@@ -280,7 +294,14 @@ def _verify(login: TeamLogin) -> int:
 
 
 def _index_and_ask(
-    server: Server, database: str, definition: str, login: TeamLogin, size: int, asked: int, *, tenants: int
+    server: Server,
+    database: str,
+    definition: str,
+    login: TeamLogin,
+    size: int,
+    asked: int,
+    *,
+    tenants: int,
 ) -> Asked:
     with server.administrator(database) as db:
         began_s = time.perf_counter()
@@ -291,7 +312,14 @@ def _index_and_ask(
 
 
 def ask(
-    server: Server, database: str, login: TeamLogin, size: int, asked: int, *, tenants: int, index_s: float
+    server: Server,
+    database: str,
+    login: TeamLogin,
+    size: int,
+    asked: int,
+    *,
+    tenants: int,
+    index_s: float,
 ) -> Asked:
     with server.administrator(database) as db:
         [(index_bytes,)] = db.run(f"SELECT pg_relation_size('recollect.{_INDEX}')")
@@ -307,7 +335,10 @@ def ask(
             found.append(sorted(near, key=lambda unit: -near[unit].best)[:_TOP])
 
         def search(number: int) -> None:
-            query, vector = Query(text=prompts[number], limit=_LIMIT), QuestionVector(MODEL, vectors[number])
+            query, vector = (
+                Query(text=prompts[number], limit=_LIMIT),
+                QuestionVector(MODEL, vectors[number]),
+            )
             search_stores([store], query, now=SystemClock().now(), rules=AgeRules(), vector=vector)
 
         pid = _backend(server, database, login)
@@ -317,7 +348,9 @@ def ask(
         memory_mb = server.memory_mb()
     hits = sum(len(set(one) & set(true)) for one, true in zip(found[-asked:], exact, strict=True))
     recall = share(hits, sum(map(len, exact)))
-    return Asked(tenants, digits(index_s), _mb(index_bytes), recall, by_vectors, by_words, whole, memory_mb)
+    return Asked(
+        tenants, digits(index_s), _mb(index_bytes), recall, by_vectors, by_words, whole, memory_mb
+    )
 
 
 def _backend(server: Server, database: str, login: TeamLogin) -> int:
@@ -334,7 +367,9 @@ def _timed(pid: int, times: int, once: Callable[[int], object]) -> Cost:
         once(number)
         spent.append((time.perf_counter() - began_s) * 1_000)
     used_ms = processes.cpu_ms(pid) - before_ms
-    return Cost(digits(percentile(spent, 50)), digits(percentile(spent, 95)), digits(used_ms / times))
+    return Cost(
+        digits(percentile(spent, 50)), digits(percentile(spent, 95)), digits(used_ms / times)
+    )
 
 
 def _exact(size: int, asked: int) -> list[list[int]]:

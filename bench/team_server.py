@@ -171,7 +171,9 @@ def _draw(source: int, number: int, count: int) -> NDArray[np.float16]:
 # Loading
 
 
-def load(server: Server, database: str, tenant: str, size: int, step: Callable[[int], None]) -> None:
+def load(
+    server: Server, database: str, tenant: str, size: int, step: Callable[[int], None]
+) -> None:
     """`size` memories of this tenant, each with a change of its own, as if they had been shared one by one. Without
     vectors. Foreign keys are not checked: `verify` does that. A process per core makes and copies the rows."""
     url, blocks, words = server.url_of(database), list(range(0, size, _BLOCK)), 0
@@ -185,9 +187,12 @@ def load(server: Server, database: str, tenant: str, size: int, step: Callable[[
             step(min(_BLOCK, size - start))
     with server.administrator(database) as db:
         db.run("SET session_replication_role = replica")
-        counted = "SELECT tenant, term, count(*) FROM recollect.posting WHERE tenant = $1 GROUP BY 1, 2"
+        counted = (
+            "SELECT tenant, term, count(*) FROM recollect.posting WHERE tenant = $1 GROUP BY 1, 2"
+        )
         db.run(
-            f"INSERT INTO recollect.term (tenant, term, passages) {counted} UNION ALL SELECT $1, '', $2", [tenant, size]
+            f"INSERT INTO recollect.term (tenant, term, passages) {counted} UNION ALL SELECT $1, '', $2",
+            [tenant, size],
         )
         sql = """INSERT INTO recollect.counter (tenant, memory, passage, journal, words, writes)
                  VALUES ($1, $2, $2, $2, $3, $2)"""
@@ -222,7 +227,10 @@ def copy_tenant(server: Server, database: str, source: str, target: str) -> None
     """The same words for another tenant; its vectors are its own."""
     with server.administrator(database) as db:
         db.run("SET session_replication_role = replica")
-        for table, columns in {**_COLUMNS, "counter": ("memory", "passage", "journal", "words", "writes")}.items():
+        for table, columns in {
+            **_COLUMNS,
+            "counter": ("memory", "passage", "journal", "words", "writes"),
+        }.items():
             if table != "vector":
                 names = ", ".join(f'"{name}"' for name in columns)
                 sql = f"INSERT INTO recollect.{table} (tenant, {names}) SELECT $2, {names} FROM recollect.{table} WHERE tenant = $1"  # noqa: E501, S608
@@ -241,8 +249,18 @@ def _rows(start: int, count: int) -> tuple[dict[str, list[Sequence[Any]]], int]:
             id=f"thread_{now.stamp()}_{seq:06x}", title=first_line_title(body), body=body, topics=corpus.topics(),
             group=PROJECT, lane=Lane.TEAM, origin="team:Ann", created_at=now, reinforced_at=now, last_active_at=now,
         )  # fmt: skip
-        plan = canonical([{"do": "create", "hash": content_hash(memory), "id": memory.id, "messages": []}])
-        change = (f"change_{now.stamp()}_{seq:06x}", now.micros, "share", "Ann", "Shared 1", plan, None)
+        plan = canonical(
+            [{"do": "create", "hash": content_hash(memory), "id": memory.id, "messages": []}]
+        )
+        change = (
+            f"change_{now.stamp()}_{seq:06x}",
+            now.micros,
+            "share",
+            "Ann",
+            "Shared 1",
+            plan,
+            None,
+        )
         [span] = spans(memory, ())
         words = words_of((seq, "", span.of(body), str(rows.WRITERS["topics"](memory.topics))))
         found["memory"].append((seq, *rows.sealed(rows.cells_of(memory))))
@@ -250,14 +268,17 @@ def _rows(start: int, count: int) -> tuple[dict[str, list[Sequence[Any]]], int]:
         found["journal_memory"].append((memory.id, seq))
         found["passage"].append((seq, seq, None, span.start, span.length, span.voice))
         found["posting"] += [
-            (term, seq, frequency, words.size, is_name) for term, (frequency, is_name) in words.terms.items()
+            (term, seq, frequency, words.size, is_name)
+            for term, (frequency, is_name) in words.terms.items()
         ]
         total += words.size
     found["posting"].sort(key=lambda row: row[0])  # as the index is: neighbours go to one page
     return found, total
 
 
-def _copy(db: psycopg.Connection[Any], table: str, tenant: str, values: Sequence[Sequence[Any]]) -> None:
+def _copy(
+    db: psycopg.Connection[Any], table: str, tenant: str, values: Sequence[Sequence[Any]]
+) -> None:
     """In binary: a vector is what it is there, not three thousand digits."""
     columns = ("tenant", *_COLUMNS[table])
     sql = """SELECT attname, format_type(atttypid, NULL) FROM pg_attribute
@@ -265,7 +286,9 @@ def _copy(db: psycopg.Connection[Any], table: str, tenant: str, values: Sequence
     types = dict(db.execute(sql, [f"recollect.{table}"]).fetchall())
     names = ", ".join(f'"{name}"' for name in columns)
     with db.cursor().copy(f"COPY recollect.{table} ({names}) FROM STDIN (FORMAT BINARY)") as copy:
-        copy.set_types([types[name] if "halfvec" not in types[name] else "bytea" for name in columns])
+        copy.set_types(
+            [types[name] if "halfvec" not in types[name] else "bytea" for name in columns]
+        )
         for row in values:
             copy.write_row((tenant, *row))
 

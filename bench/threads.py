@@ -96,7 +96,10 @@ def read(path: Path) -> list[Session]:
                 row["half"],
                 row["project"],
                 row["session"],
-                tuple(Spoken(turn["topic"], turn["prompt"], tuple(turn["acts"])) for turn in row["turns"]),
+                tuple(
+                    Spoken(turn["topic"], turn["prompt"], tuple(turn["acts"]))
+                    for turn in row["turns"]
+                ),
             )
             for row in rows
         ]
@@ -106,7 +109,9 @@ def read(path: Path) -> list[Session]:
         ) from None
 
 
-def run_threads(folder: Path, sessions: Sequence[Session], halves: Sequence[str] = HALVES) -> ThreadReport:
+def run_threads(
+    folder: Path, sessions: Sequence[Session], halves: Sequence[str] = HALVES
+) -> ThreadReport:
     try:
         embedder: Embedder | None = load_model()
     except ModelError:
@@ -123,20 +128,27 @@ Key = tuple[str, str, int]
 """A turn: project, session, number."""
 
 
-def _figures(folder: Path, half: str, sessions: list[Session], embedder: Embedder | None) -> ThreadFigures:
+def _figures(
+    folder: Path, half: str, sessions: list[Session], embedder: Embedder | None
+) -> ThreadFigures:
     labels: dict[Key, str] = {}
     for session in sessions:
         for number, turn in enumerate(session.turns):
             labels[session.project, session.id, number] = f"{session.project} {turn.topic}"
     junk = {key for key, label in labels.items() if label.endswith(f" {NONE}")}
     topics = {key: label for key, label in labels.items() if key not in junk}
-    systems: dict[str, dict[Key, str]] = {"words and files": grouped(folder / "words", sessions, None)[0]}
+    systems: dict[str, dict[Key, str]] = {
+        "words and files": grouped(folder / "words", sessions, None)[0]
+    }
     placed = systems["words and files"]
     titles: tuple[str, ...] = ()
     if embedder is not None:
         placed, titles = grouped(folder / "vectors", sessions, embedder)
         systems = {"words, files and vectors": placed, **systems}
-    scores = [score(name, topics, {key: found.get(key, key) for key in topics}) for name, found in systems.items()]
+    scores = [
+        score(name, topics, {key: found.get(key, key) for key in topics})
+        for name, found in systems.items()
+    ]
     scores.append(score("never grouped", topics, {key: key for key in topics}))
     scores.append(score("by session", topics, {key: key[:2] for key in topics}))
     return ThreadFigures(
@@ -224,7 +236,12 @@ def _lived(app: App, session: Session, begin: Moment) -> list[list[str]]:
         at = begin.plus(seconds=60 * _MINUTES_APART * number)
         new = acts_of(turn, f"{session.id}-{number}", at)
         acts += new
-        told(app, SessionPart(host="bench", session=session.id, acts=tuple(acts), new_from=len(acts) - len(new)))
+        told(
+            app,
+            SessionPart(
+                host="bench", session=session.id, acts=tuple(acts), new_from=len(acts) - len(new)
+            ),
+        )
         ids.append([message_id(act) for act in new])
     return ids
 
@@ -249,15 +266,29 @@ def acts_of(turn: Spoken, name: str, at: Moment) -> list[Act]:
                 said.append(Act(id=f"{name}-{number}", at=when, speaker=Speaker.AGENT, text=text))
             case {"read": file}:
                 said.append(
-                    _call(f"{name}-{number}", when, ToolUse(ToolAction.READ, "Read", "", (file,)), "…", failed=False)
+                    _call(
+                        f"{name}-{number}",
+                        when,
+                        ToolUse(ToolAction.READ, "Read", "", (file,)),
+                        "…",
+                        failed=False,
+                    )
                 )
             case {"edit": file}:
                 said.append(
-                    _call(f"{name}-{number}", when, ToolUse(ToolAction.EDIT, "Edit", "", (file,)), "ok", failed=False)
+                    _call(
+                        f"{name}-{number}",
+                        when,
+                        ToolUse(ToolAction.EDIT, "Edit", "", (file,)),
+                        "ok",
+                        failed=False,
+                    )
                 )
             case _:
                 run = ToolUse(ToolAction.RUN, "Bash", one["run"])
-                said.append(_call(f"{name}-{number}", when, run, one["output"], failed=one["failed"]))
+                said.append(
+                    _call(f"{name}-{number}", when, run, one["output"], failed=one["failed"])
+                )
     return said
 
 

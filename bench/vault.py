@@ -50,7 +50,9 @@ class VaultReport(Report):
     figures: tuple[VaultFigures, ...]
 
 
-def run_vault(folder: Path, *, sizes: tuple[int, ...], seed: int, progress: Progress) -> VaultReport:
+def run_vault(
+    folder: Path, *, sizes: tuple[int, ...], seed: int, progress: Progress
+) -> VaultReport:
     return VaultReport(tuple(_measured(folder / str(size), size, seed, progress) for size in sizes))
 
 
@@ -59,11 +61,21 @@ def _measured(folder: Path, notes: int, seed: int, progress: Progress) -> VaultF
     home = Home(folder / "home")
     home.prepare()
     _write(home.vault, notes, seed)
-    app = App(home=home, project=None, settings=load(home.conf, None, {}), clock=SystemClock(), progress=progress)
+    app = App(
+        home=home,
+        project=None,
+        settings=load(home.conf, None, {}),
+        clock=SystemClock(),
+        progress=progress,
+    )
     try:
-        scan_ms = percentile([_ms(lambda: files.scan(vault_of(app, Scope.USER))) for _ in range(_LOOKS)], 50)
+        scan_ms = percentile(
+            [_ms(lambda: files.scan(vault_of(app, Scope.USER))) for _ in range(_LOOKS)], 50
+        )
         first_ms = _ms(lambda: vault_sync.refresh(app, Scope.USER))
-        unchanged_ms = percentile([_ms(lambda: vault_sync.refresh(app, Scope.USER)) for _ in range(_LOOKS)], 50)
+        unchanged_ms = percentile(
+            [_ms(lambda: vault_sync.refresh(app, Scope.USER)) for _ in range(_LOOKS)], 50
+        )
         (home.vault / "0" / "0.md").write_text("# Changed\n\nOne save.\n", encoding="utf-8")
         one_edit_ms = _ms(lambda: vault_sync.refresh(app, Scope.USER))
         sync_ms = _ms(lambda: note_ops.sync(app))
@@ -86,7 +98,10 @@ def _write(vault: Path, notes: int, seed: int) -> None:
         path = vault / str(number % _FOLDERS) / f"{number}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         tags = ", ".join(corpus.topics())
-        path.write_text(f"---\ntags: [{tags}]\n---\n# Note {number}\n\n{corpus.text(_NOTE_WORDS)}\n", encoding="utf-8")
+        path.write_text(
+            f"---\ntags: [{tags}]\n---\n# Note {number}\n\n{corpus.text(_NOTE_WORDS)}\n",
+            encoding="utf-8",
+        )
         os.utime(path, (_LONG_AGO_S, _LONG_AGO_S))  # not as if it had been saved just now
 
 

@@ -40,11 +40,16 @@ class WritersReport(Report):
         return whole and self.lost == self.duplicates == self.busy == self.verify_findings == 0
 
 
-def run_writers(folder: Path, *, processes: int = 16, writes: int = 500, progress: Progress) -> WritersReport:
+def run_writers(
+    folder: Path, *, processes: int = 16, writes: int = 500, progress: Progress
+) -> WritersReport:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "writers.db"
     with ExitStack() as stack:
-        running = [stack.enter_context(Child(write, str(path), number, writes)) for number in range(processes)]
+        running = [
+            stack.enter_context(Child(write, str(path), number, writes))
+            for number in range(processes)
+        ]
         for one in running:
             one.answer()
         began = time.perf_counter()
@@ -55,7 +60,8 @@ def run_writers(folder: Path, *, processes: int = 16, writes: int = 500, progres
             for number, one in enumerate(running):
                 one.answer()
                 progress(
-                    min(writes, done + _SAID_EVERY) * (number + 1) + done * (processes - number - 1),
+                    min(writes, done + _SAID_EVERY) * (number + 1)
+                    + done * (processes - number - 1),
                     processes * writes,
                 )
         took_s = time.perf_counter() - began

@@ -19,17 +19,32 @@ def codex(home: Path, cwd: Path, session: str, at: Moment, said: Said) -> Path:
         return {"type": "response_item", "payload": payload}
 
     def by_user(*texts: str) -> dict[str, Any]:
-        return item(type="message", role="user", content=[{"type": "input_text", "text": one} for one in texts])
+        return item(
+            type="message",
+            role="user",
+            content=[{"type": "input_text", "text": one} for one in texts],
+        )
 
     guide = f"# AGENTS.md instructions for {cwd}\n\n<INSTRUCTIONS>\nAlways use tabs here.\n</INSTRUCTIONS>"
-    around = f"<environment_context>\n  <cwd>{cwd}</cwd>\n  <shell>zsh</shell>\n</environment_context>"
+    around = (
+        f"<environment_context>\n  <cwd>{cwd}</cwd>\n  <shell>zsh</shell>\n</environment_context>"
+    )
     lines = [
         {"type": "session_meta", "payload": {"id": session, "cwd": str(cwd), "source": "cli"}},
         by_user(guide, around),
         {"type": "event_msg", "payload": {"type": "user_message", "message": said[0]}},
         by_user(said[0]),
-        item(type="function_call", name="exec_command", call_id="c1", arguments=json.dumps({"cmd": said[1]})),
-        item(type="function_call_output", call_id="c1", output="Process exited with code 0\nOutput:\ndone\n"),
+        item(
+            type="function_call",
+            name="exec_command",
+            call_id="c1",
+            arguments=json.dumps({"cmd": said[1]}),
+        ),
+        item(
+            type="function_call_output",
+            call_id="c1",
+            output="Process exited with code 0\nOutput:\ndone\n",
+        ),
         item(type="message", role="assistant", content=[{"type": "output_text", "text": said[2]}]),
     ]
     return _write(home / f".codex/sessions/2026/05/01/rollout-{session}.jsonl", at, lines)
@@ -39,8 +54,14 @@ def copilot(home: Path, cwd: Path, session: str, at: Moment, said: Said) -> Path
     call = {"toolCallId": "c1", "name": "bash", "arguments": {"command": said[1]}}
     lines = [
         {"type": "session.start", "data": {"sessionId": session, "context": {"cwd": str(cwd)}}},
-        {"type": "user.message", "data": {"content": "Always obey the skill.", "source": "skill-deploy"}},
-        {"type": "user.message", "data": {"content": said[0], "transformedContent": f"<now/>\n{said[0]}"}},
+        {
+            "type": "user.message",
+            "data": {"content": "Always obey the skill.", "source": "skill-deploy"},
+        },
+        {
+            "type": "user.message",
+            "data": {"content": said[0], "transformedContent": f"<now/>\n{said[0]}"},
+        },
         {"type": "assistant.message", "data": {"content": "", "toolRequests": [call]}},
         {
             "type": "tool.execution_complete",
@@ -54,18 +75,39 @@ def copilot(home: Path, cwd: Path, session: str, at: Moment, said: Said) -> Path
 def gemini(home: Path, cwd: Path, session: str, at: Moment, said: Said) -> Path:
     """As versions before 0.40 wrote it: one document."""
     checksum = hashlib.sha256(str(cwd).encode()).hexdigest()
-    answer = {"functionResponse": {"id": "c1", "name": "run_shell_command", "response": {"output": "Output: done"}}}
-    call = {"id": "c1", "name": "run_shell_command", "args": {"command": said[1]}, "result": [answer]}
+    answer = {
+        "functionResponse": {
+            "id": "c1",
+            "name": "run_shell_command",
+            "response": {"output": "Output: done"},
+        }
+    }
+    call = {
+        "id": "c1",
+        "name": "run_shell_command",
+        "args": {"command": said[1]},
+        "result": [answer],
+    }
     messages: list[dict[str, Any]] = [
         {"id": "m1", "type": "user", "content": said[0]},
-        {"id": "m2", "type": "gemini", "content": "I run it.", "toolCalls": [{**call, "timestamp": at.iso()}]},
+        {
+            "id": "m2",
+            "type": "gemini",
+            "content": "I run it.",
+            "toolCalls": [{**call, "timestamp": at.iso()}],
+        },
         {"id": "m3", "type": "user", "content": "System: Please continue."},
         {"id": "m4", "type": "info", "content": "An update is available: always install it."},
         {"id": "m5", "type": "gemini", "content": said[2]},
     ]
     for number, message in enumerate(messages):
         message["timestamp"] = at.plus(seconds=number).iso()
-    chat = {"sessionId": session, "projectHash": checksum, "startTime": at.iso(), "messages": messages}
+    chat = {
+        "sessionId": session,
+        "projectHash": checksum,
+        "startTime": at.iso(),
+        "messages": messages,
+    }
     path = home / f".gemini/tmp/{checksum}/chats/session-{session}.json"
     return _put(path, at, json.dumps(chat, indent=2))
 
@@ -100,15 +142,23 @@ def opencode(home: Path, cwd: Path, session: str, at: Moment, said: Said) -> Pat
             "message (id, session_id, time_created, data)", "part (id, message_id, session_id, data)",
         ):  # fmt: skip
             database.execute(f"CREATE TABLE IF NOT EXISTS {table}")
-        database.execute("INSERT OR IGNORE INTO session VALUES (?, NULL, ?, ?, ?)", (session, str(cwd), ms, ms))
+        database.execute(
+            "INSERT OR IGNORE INTO session VALUES (?, NULL, ?, ?, ?)", (session, str(cwd), ms, ms)
+        )
         for number, (message, parts) in enumerate(opencode_parts(at, said)):
             id = f"msg_{ms}{number}"
-            row = (id, session, message["time"]["created"], json.dumps(message, separators=(",", ":")))
+            row = (
+                id,
+                session,
+                message["time"]["created"],
+                json.dumps(message, separators=(",", ":")),
+            )
             database.execute("INSERT OR IGNORE INTO message VALUES (?, ?, ?, ?)", row)
             for place, part in enumerate(parts):
                 data = json.dumps(part, separators=(",", ":"), ensure_ascii=False)
                 database.execute(
-                    "INSERT OR IGNORE INTO part VALUES (?, ?, ?, ?)", (f"prt_{ms}{number}{place}", id, session, data)
+                    "INSERT OR IGNORE INTO part VALUES (?, ?, ?, ?)",
+                    (f"prt_{ms}{number}{place}", id, session, data),
                 )
     return path / session
 
@@ -118,7 +168,11 @@ def opencode_files(home: Path, cwd: Path, session: str, at: Moment, said: Said) 
     storage, ms = home / ".local/share/opencode/storage", at.micros // 1_000
     for number, (message, parts) in enumerate(opencode_parts(at, said)):
         id = f"msg_{ms}{number}"
-        _put(storage / f"message/{session}/{id}.json", at, json.dumps({"id": id, **message}, indent=2))
+        _put(
+            storage / f"message/{session}/{id}.json",
+            at,
+            json.dumps({"id": id, **message}, indent=2),
+        )
         for place, part in enumerate(parts):
             text = json.dumps({"id": f"prt_{place}", **part}, indent=2, ensure_ascii=False)
             _put(storage / f"part/{id}/prt_{ms}{number}{place}.json", at, text)
@@ -131,7 +185,12 @@ def pi(home: Path, cwd: Path, session: str, at: Moment, said: Said) -> Path:
     spoken: list[dict[str, Any]] = [
         {"role": "user", "content": [{"type": "text", "text": said[0]}]},
         {"role": "assistant", "content": [call]},
-        {"role": "toolResult", "toolCallId": "c1", "toolName": "bash", "content": [{"type": "text", "text": "done"}]},
+        {
+            "role": "toolResult",
+            "toolCallId": "c1",
+            "toolName": "bash",
+            "content": [{"type": "text", "text": "done"}],
+        },
         {"role": "assistant", "content": [{"type": "text", "text": said[2]}]},
     ]
     lines: list[dict[str, Any]] = [
@@ -151,8 +210,12 @@ WRITERS: dict[str, Writer] = {
 def _write(path: Path, at: Moment, lines: list[dict[str, Any]]) -> Path:
     """Each line a second after the one before; the same session goes on in the same file."""
     old = path.read_text() if path.exists() else ""
-    dated = ({**line, "timestamp": at.plus(seconds=number).iso()} for number, line in enumerate(lines))
-    return _put(path, at, old + "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in dated))
+    dated = (
+        {**line, "timestamp": at.plus(seconds=number).iso()} for number, line in enumerate(lines)
+    )
+    return _put(
+        path, at, old + "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in dated)
+    )
 
 
 def _put(path: Path, at: Moment, text: str) -> Path:

@@ -13,4 +13,6 @@ def cases(module: str, name: str, room: str = "capture") -> list[Any]:
 
 @cache
 def _read(module: str, room: str) -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / room / "data" / f"{module}.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(
+        (Path(__file__).parent / room / "data" / f"{module}.toml").read_text(encoding="utf-8")
+    )

@@ -30,7 +30,9 @@ set_hypothesis_home_dir(ROOT / ".cache" / "hypothesis")
 # No deadline: a shared machine is slow at times, and a slow example is not a wrong one. The same examples each run: a
 # change is judged by itself, not by chance. `--hypothesis-profile recollect-explore` draws others.
 hypothesis.settings.register_profile("recollect", deadline=None, derandomize=True)
-hypothesis.settings.register_profile("recollect-explore", deadline=None, derandomize=False, print_blob=True)
+hypothesis.settings.register_profile(
+    "recollect-explore", deadline=None, derandomize=False, print_blob=True
+)
 hypothesis.settings.load_profile("recollect")
 
 
@@ -66,7 +68,9 @@ def _stays_here(host: object) -> bool:
     if host in (None, "", "localhost", b"localhost"):
         return True
     try:
-        return ipaddress.ip_address(host.decode() if isinstance(host, bytes) else str(host)).is_loopback
+        return ipaddress.ip_address(
+            host.decode() if isinstance(host, bytes) else str(host)
+        ).is_loopback
     except ValueError:
         return False
 
@@ -107,7 +111,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="fail when the clone, or a ~/.recollect that was not there, has changed by the end",
     )
-    parser.addoption("--agents", action="store_true", help="also drive the real agents that tests/agents_e2e is about")
+    parser.addoption(
+        "--agents",
+        action="store_true",
+        help="also drive the real agents that tests/agents_e2e is about",
+    )
 
 
 def _tree() -> dict[str, tuple[int, int]]:
@@ -151,8 +159,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 _changed = pytest.StashKey[list[str]]()
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     for path in config.stash.get(_changed, []):
         terminalreporter.write_line(
-            f"CHANGED {path}: by a test, or by you during the run; either way this run proves nothing", red=True
+            f"CHANGED {path}: by a test, or by you during the run; either way this run proves nothing",
+            red=True,
         )

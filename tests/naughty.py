@@ -8,6 +8,10 @@ _HUGE = [
     "日" * 3_000, "_" * 500, "a_" * 700, "aB" * 700, "\n" * 1_500, "." * 1_300, "(" * 1_000,
     "[" * 1_000 + "]" * 1_000, "word" * 20_000, "É" * 40_000, "\u0301",
 ]  # fmt: skip
-_TABLE: dict[str, list[str]] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+_TABLE: dict[str, list[str]] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 
-NAUGHTY: tuple[str, ...] = tuple(dict.fromkeys([*(text for texts in _TABLE.values() for text in texts), *_HUGE]))
+NAUGHTY: tuple[str, ...] = tuple(
+    dict.fromkeys([*(text for texts in _TABLE.values() for text in texts), *_HUGE])
+)

@@ -15,7 +15,7 @@ import hypothesis
 import pytest
 
 from tests import conftest
-from tools.ratchet import measure
+from tools import ratchet
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "recollect"
@@ -49,7 +49,9 @@ def declared() -> set[str]:
 
 
 def pinned(lock: str) -> dict[str, str]:
-    return dict(re.findall(r"^([a-z0-9-]+)==(\S+)", (ROOT / lock).read_text(encoding="utf-8"), re.MULTILINE))
+    return dict(
+        re.findall(r"^([a-z0-9-]+)==(\S+)", (ROOT / lock).read_text(encoding="utf-8"), re.MULTILINE)
+    )
 
 
 # Import contracts
@@ -71,7 +73,9 @@ def test_no_room_that_decides_opens_a_file(room: str):
 
 
 def _is_used(node: ast.AST) -> TypeGuard[ast.Name]:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)  # a field may have such a name
+    return isinstance(node, ast.Name) and isinstance(
+        node.ctx, ast.Load
+    )  # a field may have such a name
 
 
 # Room, line, contract; together in one copy, because building the graph takes seconds.
@@ -99,7 +103,9 @@ def test_every_breach_of_a_contract_is_found(tmp_path: Path):
     shutil.copytree(ROOT / "bench", tmp_path / "bench", ignore=leave)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     for number, (room, line, _) in enumerate(BREACHES):
-        (tmp_path / "src" / "recollect" / room / f"breach{number}.py").write_text(f"{line}\n", encoding="utf-8")
+        (tmp_path / "src" / "recollect" / room / f"breach{number}.py").write_text(
+            f"{line}\n", encoding="utf-8"
+        )
     (tmp_path / "src" / "recollect" / "attic").mkdir()
     (tmp_path / "src" / "recollect" / "attic" / "__init__.py").touch()
 
@@ -110,7 +116,9 @@ def test_every_breach_of_a_contract_is_found(tmp_path: Path):
     assert "recollect.attic" in found.stdout, "a room that stands in no row"
     for number, (room, line, contract) in enumerate(BREACHES):
         assert re.search(re.escape(contract) + r".*BROKEN", found.stdout), contract
-        assert f"recollect.{room}.breach{number} -> {line.removeprefix('import ')}" in found.stdout, found.stdout
+        assert (
+            f"recollect.{room}.breach{number} -> {line.removeprefix('import ')}" in found.stdout
+        ), found.stdout
 
 
 # Bans
@@ -129,7 +137,9 @@ def lint(file: str) -> str:
     options = "check --select=TID251 --no-cache --output-format=concise -".split()
     command = [str(BIN / "ruff"), *options, f"--stdin-filename=src/recollect/{file}"]
     code = "\n".join(BANNED)
-    return subprocess.run(command, input=code, cwd=ROOT, capture_output=True, text=True, encoding="utf-8").stdout
+    return subprocess.run(
+        command, input=code, cwd=ROOT, capture_output=True, text=True, encoding="utf-8"
+    ).stdout
 
 
 def test_every_stray_clock_environment_and_chance_is_found_but_where_it_belongs():
@@ -145,7 +155,9 @@ def test_every_stray_clock_environment_and_chance_is_found_but_where_it_belongs(
 def test_the_package_imports_only_what_it_declares():
     """Tools of the check are importable here, and would be missing at a user's."""
     outside = set().union(*(imports(path) for path in PACKAGE.rglob("*.py")))
-    assert outside - sys.stdlib_module_names - {"recollect", "bench"} <= {IMPORTED_AS.get(d, d) for d in declared()}
+    assert outside - sys.stdlib_module_names - {"recollect", "bench"} <= {
+        IMPORTED_AS.get(d, d) for d in declared()
+    }
 
 
 def test_every_dependency_is_documented_in_the_version_that_is_locked():
@@ -161,40 +173,119 @@ def test_the_check_tests_the_versions_that_users_run():
 
 def test_the_locks_name_no_index_and_no_path():
     for lock in ("requirements.txt", "requirements-dev.txt"):
-        assert not re.search(r"://|index|find-links|file:|/(home|root|opt|Users)/", (ROOT / lock).read_text("utf-8"))
+        assert not re.search(
+            r"://|index|find-links|file:|/(home|root|opt|Users)/", (ROOT / lock).read_text("utf-8")
+        )
 
 
 # The ratchet sees what it is there to see.
 
 
-def figures(folder: Path, **files: str) -> dict[str, int]:
-    for name, text in files.items():
-        path = folder / "recollect" / (name.replace("__", "/") + ".py")
+def figures(**files: str) -> dict[str, int]:
+    sources = {name.replace("__", "/") + ".py": text for name, text in files.items()}
+    measured = ratchet.measure_structure(sources) | ratchet.measure_size(sources)
+    return {name: figure.count for name, figure in measured.items()}
+
+
+def test_the_same_code_has_the_same_size_however_it_is_laid_out():
+    dense = "x = [a for a in b if a]; y = f(x) if x else None\n"
+    airy = "x = [\n    a\n    for a in b\n    if a\n]\n\n# Why.\ny = (\n    f(x)\n    if x\n    else None\n)\n"
+
+    assert figures(a__one=dense)["syntax nodes"] == figures(a__one=airy)["syntax nodes"] > 10
+
+
+def test_complexity_counts_every_way_through_a_function_and_inner_functions_by_themselves():
+    ten = "def f(a):\n" + "    if a and a: pass\n" * 5
+    inner = "def f(a):\n    def g(b):\n" + "        if b: pass\n" * 10
+    twice = "class C:\n    def m(self, a):\n" + "        x = a if a else [b for b in a if b]\n" * 5
+    found = figures(a__ten=ten, a__inner=inner, a__twice=twice, a__short="def f(): return 1\n")
+
+    assert found["functions of complexity over 10"] == 3
+    assert found["functions of complexity over 15"] == 1
+
+
+def test_tables_that_decide_are_counted_and_weights_are_not():
+    sources = {"capture/data/en.toml": "x" * 70, "capture/data/judge_weights.json": "y" * 90}
+
+    assert ratchet.measure_size(sources)["characters of tables that decide"].count == 70
+
+
+class Change:
+    """A scratch repository with one commit on main and a branch that adds to it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.git("init", "-q", "-b", "main")
+        (root / "pyproject.toml").write_text("[tool.ratchet]\n", encoding="utf-8")
+        self.write("x = 1\n")
+        self.commit("first")
+        self.git("checkout", "-q", "-b", "topic")
+
+    def write(self, text: str) -> None:
+        path = self.root / ratchet.PACKAGE / "model" / "values.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    (folder / "tests").mkdir()
-    return {name: figure for name, (figure, _) in measure(folder / "recollect", folder / "tests").items()}
+
+    def commit(self, message: str) -> None:
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", message)
+
+    def git(self, *arguments: str) -> None:
+        named = ("-c", "user.name=n", "-c", "user.email=n@example.com")
+        subprocess.run(("git", "-C", str(self.root), *named, *arguments), check=True)
 
 
-def test_lines_and_long_files_are_counted(tmp_path: Path):
-    found = figures(tmp_path, a__long="x = 1\n" * 400, a__short="x = 1\n" * 399)
-    assert (found["source_lines"], found["files_of_400_lines_or_more"]) == (799, 1)
+@pytest.fixture
+def change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Change:
+    monkeypatch.setattr(ratchet, "ROOT", tmp_path)
+    return Change(tmp_path)
 
 
-def test_a_folder_of_31_files_is_one_too_many(tmp_path: Path):
-    found = figures(tmp_path, **{f"a__f{n}": "" for n in range(31)}, **{f"b__g{n}": "" for n in range(30)})
+@pytest.mark.parametrize(
+    ("lines", "message", "is_refused"),
+    [
+        pytest.param(20, "A few lines", False, id="first lines"),
+        pytest.param(900, "Much more", True, id="no reason"),
+        pytest.param(900, "Much more\n\nsize: a new room", False, id="a reason"),
+        pytest.param(900, "Much more\n\nsize:  ", True, id="an empty reason"),
+    ],
+)
+def test_a_rise_needs_a_reason_in_a_commit(
+    change: Change, lines: int, message: str, is_refused: bool
+):
+    change.write("x = 1\n" * lines)
+    change.commit(message)
+
+    assert bool(ratchet.main([])) is is_refused
+
+
+def test_a_rise_that_is_not_committed_is_told_and_refused_once_it_is(
+    change: Change, capsys: pytest.CaptureFixture[str]
+):
+    change.write("x = 1\n" * 900)
+
+    assert not ratchet.main([])
+    assert "The commit needs a line 'size: REASON'" in capsys.readouterr().out
+    change.commit("Much more")
+    assert ratchet.main([])
+
+
+def test_a_folder_of_31_files_is_one_too_many():
+    found = figures(**{f"a__f{n}": "" for n in range(31)}, **{f"b__g{n}": "" for n in range(30)})
     assert found["folders_of_more_than_30_files"] == 1
 
 
-def test_a_file_name_that_two_rooms_use_is_counted(tmp_path: Path):
-    assert figures(tmp_path, a__same="", b__same="", b__other="")["file_names_in_two_rooms"] == 1
+def test_a_file_name_that_two_rooms_use_is_counted():
+    assert figures(a__same="", b__same="", b__other="")["file_names_in_two_rooms"] == 1
 
 
-def test_a_cycle_behind_a_lazy_import_is_found_and_one_of_types_alone_is_none(tmp_path: Path):
+def test_a_cycle_behind_a_lazy_import_is_found_and_one_of_types_alone_is_none():
     lazy = "def f():\n    from recollect.a import one\n"
-    typed = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from recollect.a import three\n"
+    typed = (
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from recollect.a import three\n"
+    )
     found = figures(
-        tmp_path, a__one="import recollect.a.two\n", a__two=lazy, a__three="from recollect.a import four\n",
+        a__one="import recollect.a.two\n", a__two=lazy, a__three="from recollect.a import four\n",
         a__four=typed,
     )  # fmt: skip
     assert found["modules_in_import_cycles"] == 2
@@ -203,7 +294,9 @@ def test_a_cycle_behind_a_lazy_import_is_found_and_one_of_types_alone_is_none(tm
 # The guards of conftest.py hold: checks that are known to fail when they should.
 
 
-def test_every_test_has_a_home_and_an_empty_folder_of_its_own_and_nothing_of_the_callers(tmp_path: Path):
+def test_every_test_has_a_home_and_an_empty_folder_of_its_own_and_nothing_of_the_callers(
+    tmp_path: Path,
+):
     assert Path.home() == tmp_path / "home"
     assert os.environ["RECOLLECT_HOME"] == str(tmp_path / "home" / ".recollect")
     here = Path.cwd()
@@ -213,7 +306,9 @@ def test_every_test_has_a_home_and_an_empty_folder_of_its_own_and_nothing_of_the
 
 
 def test_what_is_checked_is_the_same_each_run_and_only_exploring_draws_anew():
-    checked, exploring = (hypothesis.settings.get_profile(name) for name in ("recollect", "recollect-explore"))
+    checked, exploring = (
+        hypothesis.settings.get_profile(name) for name in ("recollect", "recollect-explore")
+    )
     assert (checked.derandomize, exploring.derandomize) == (True, False)
     assert checked.deadline is exploring.deadline is None
 

@@ -29,7 +29,9 @@ def text(path: Path) -> str:
 
 def commands_in(markdown: str) -> Iterator[str]:
     """The command lines of ours in its console blocks, without their prompt."""
-    for block in re.findall(r"^```(?:console|sh|bash|text)\n(.*?)^```", markdown, re.MULTILINE | re.DOTALL):
+    for block in re.findall(
+        r"^```(?:console|sh|bash|text)\n(.*?)^```", markdown, re.MULTILINE | re.DOTALL
+    ):
         for line in block.splitlines():
             found = re.match(r"(?:\$ )?(?:\./)?recollect (.+)", line)
             if found:
@@ -38,7 +40,9 @@ def commands_in(markdown: str) -> Iterator[str]:
 
 def test_the_page_of_operations_and_the_man_page_are_made_from_the_tables():
     assert text(PAGE) == operations_page(), "run: python tools/make_docs.py > docs/operations.md"
-    assert text(ROOT / "docs" / "recollect.1") == man_page(), "run: python tools/make_docs.py man > docs/recollect.1"
+    assert text(ROOT / "docs" / "recollect.1") == man_page(), (
+        "run: python tools/make_docs.py man > docs/recollect.1"
+    )
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
@@ -77,7 +81,10 @@ def test_no_two_operations_share_a_name_or_a_function():
 
 
 def test_a_command_that_does_not_exist_is_noticed():
-    assert list(commands_in("```console\n$ recollect pin x\n./recollect demo\nother\n```\n")) == ["pin x", "demo"]
+    assert list(commands_in("```console\n$ recollect pin x\n./recollect demo\nother\n```\n")) == [
+        "pin x",
+        "demo",
+    ]
     for wrong in ("qwertz", "pin x --colour red", "rule ad x", "pin"):
         with pytest.raises(click.UsageError):
             parsed(wrong)

@@ -45,7 +45,9 @@ def messages(thread: Thread, *contents: str) -> tuple[Message, ...]:
     )
 
 
-def bridge(source: Memory, target: Memory, type: BridgeType = BridgeType.EXTENDS, weight: float = 0.5) -> Bridge:
+def bridge(
+    source: Memory, target: Memory, type: BridgeType = BridgeType.EXTENDS, weight: float = 0.5
+) -> Bridge:
     return Bridge(source.id, target.id, type, weight, NOW)
 
 
@@ -53,7 +55,9 @@ def plan(*changes: Change) -> Plan:
     return Plan.of(changes)
 
 
-def act(op: str = "test", *, undoes: str | None = None, summary: str = "", at: Moment = NOW) -> ChangeHeader:
+def act(
+    op: str = "test", *, undoes: str | None = None, summary: str = "", at: Moment = NOW
+) -> ChangeHeader:
     return ChangeHeader(MINT.draw("change"), op, "user", summary, at, undoes)
 
 

@@ -35,7 +35,11 @@ from recollect.embed.folder import Tensors
 Floats = NDArray[np.float32]
 
 CONFIG = json.loads((SHIPPED_FOLDER / "config.json").read_text(encoding="utf-8"))
-DIM, LAYERS, MAX_TOKENS = CONFIG["hidden_size"], CONFIG["num_hidden_layers"], CONFIG["max_position_embeddings"]
+DIM, LAYERS, MAX_TOKENS = (
+    CONFIG["hidden_size"],
+    CONFIG["num_hidden_layers"],
+    CONFIG["max_position_embeddings"],
+)
 HEAD_DIM, WORD_GROUP = DIM // CONFIG["num_attention_heads"], CONFIG["word_scale_size"]
 UPSTREAM_PLACES = 512
 
@@ -59,7 +63,9 @@ _NAMES = {"float32": "F32", "int8": "I8", "uint8": "U8"}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Build the embedding model that Recollect ships.")
-    parser.add_argument("upstream", type=Path, help="folder with model.safetensors, vocab.txt and tokenizer.json")
+    parser.add_argument(
+        "upstream", type=Path, help="folder with model.safetensors, vocab.txt and tokenizer.json"
+    )
     parser.add_argument("--out", type=Path, default=SHIPPED_FOLDER / "model.safetensors")
     options = parser.parse_args()
     for name, sha256 in UPSTREAM.items():
@@ -71,20 +77,26 @@ def main() -> None:
     options.out.write_bytes(built)
 
     sha256 = hashlib.sha256(built).hexdigest()
-    same = "as shipped" if sha256 == CONFIG["sha256"] else "NOT the one in shipped_model/config.json"
+    same = (
+        "as shipped" if sha256 == CONFIG["sha256"] else "NOT the one in shipped_model/config.json"
+    )
     sys.stdout.write(f"{options.out}: {len(built):,} bytes, sha256 {sha256} ({same})\n")
 
 
 def build(upstream: Path) -> bytes:
     source = Tensors(np.fromfile(upstream / "model.safetensors", np.uint8))
     vocabulary = (upstream / "vocab.txt").read_bytes()
-    characters = characters_of(Tokenizer.from_file(str(upstream / "tokenizer.json")), vocabulary.decode().split("\n"))
+    characters = characters_of(
+        Tokenizer.from_file(str(upstream / "tokenizer.json")), vocabulary.decode().split("\n")
+    )
     table = source.floats("embeddings.word_embeddings.weight", CONFIG["vocab_size"], DIM)
     words = _quantised("words", table.reshape(len(table), -1, WORD_GROUP), axis=2)
     tensors = {
         "words": words["words"],
         "positions": (
-            source.floats("embeddings.position_embeddings.weight", UPSTREAM_PLACES, DIM)[:MAX_TOKENS]
+            source.floats("embeddings.position_embeddings.weight", UPSTREAM_PLACES, DIM)[
+                :MAX_TOKENS
+            ]
             + source.floats("embeddings.token_type_embeddings.weight", 2, DIM)[0]
         ),
         **_norm("norm", source, "embeddings.LayerNorm"),
@@ -100,8 +112,13 @@ def build(upstream: Path) -> bytes:
 
 def _layer(name: str, source: Tensors, origin: str) -> dict[str, NDArray[Any]]:
     attention = f"{origin}attention."
-    query, key, value = (_linear(source, f"{attention}self.{part}") for part in ("query", "key", "value"))
-    damped = (query[0] / np.float32(math.sqrt(HEAD_DIM)), query[1] / np.float32(math.sqrt(HEAD_DIM)))
+    query, key, value = (
+        _linear(source, f"{attention}self.{part}") for part in ("query", "key", "value")
+    )
+    damped = (
+        query[0] / np.float32(math.sqrt(HEAD_DIM)),
+        query[1] / np.float32(math.sqrt(HEAD_DIM)),
+    )
     matrices = {
         "attend": tuple(np.concatenate(parts) for parts in zip(damped, key, value, strict=True)),
         "gather": _linear(source, f"{attention}output.dense"),
@@ -117,7 +134,9 @@ def _layer(name: str, source: Tensors, origin: str) -> dict[str, NDArray[Any]]:
     return tensors
 
 
-def _linear(source: Tensors, origin: str, takes: int = DIM, gives: int = DIM) -> tuple[Floats, Floats]:
+def _linear(
+    source: Tensors, origin: str, takes: int = DIM, gives: int = DIM
+) -> tuple[Floats, Floats]:
     return source.floats(f"{origin}.weight", gives, takes), source.floats(f"{origin}.bias", gives)
 
 

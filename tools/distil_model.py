@@ -61,10 +61,19 @@ class Layer(nn.Module):
         heads = (rows @ self.attend_weight + self.attend_bias).view(count, length, 3, 12, dim // 12)
         query, key, value = heads.permute(2, 0, 3, 1, 4)
         seen = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=1.0)
-        seen = seen.transpose(1, 2).reshape(count, length, dim) @ self.gather_weight + self.gather_bias
-        rows = functional.layer_norm(seen + rows, (dim,), self.gather_norm_gain, self.gather_norm_bias, 1e-12)
-        fed = functional.gelu(rows @ self.widen_weight + self.widen_bias) @ self.narrow_weight + self.narrow_bias
-        return functional.layer_norm(fed + rows, (dim,), self.narrow_norm_gain, self.narrow_norm_bias, 1e-12)
+        seen = (
+            seen.transpose(1, 2).reshape(count, length, dim) @ self.gather_weight + self.gather_bias
+        )
+        rows = functional.layer_norm(
+            seen + rows, (dim,), self.gather_norm_gain, self.gather_norm_bias, 1e-12
+        )
+        fed = (
+            functional.gelu(rows @ self.widen_weight + self.widen_bias) @ self.narrow_weight
+            + self.narrow_bias
+        )
+        return functional.layer_norm(
+            fed + rows, (dim,), self.narrow_norm_gain, self.narrow_norm_bias, 1e-12
+        )
 
 
 class Model(nn.Module):
@@ -106,7 +115,9 @@ class Texts:
         more = torch.where(chance() < JOINED, torch.minimum(self._lengths[other], most - kept), 0)
         at = torch.arange(most, device=DEVICE)[None]
         is_first, is_any = at < kept[:, None], at < (kept + more)[:, None]
-        places = torch.where(is_first, start[:, None] + at, self._starts[other][:, None] + at - kept[:, None])
+        places = torch.where(
+            is_first, start[:, None] + at, self._starts[other][:, None] + at - kept[:, None]
+        )
         body = torch.where(is_any, self._tokens[places.clamp(0, len(self._tokens) - 1)], 0)
         tokens = functional.pad(body, (1, 1))
         tokens[:, 0] = self._first
@@ -117,9 +128,13 @@ class Texts:
 def teach(source: bert.Bert, texts: Texts, seconds: float) -> Model:
     teacher = Model(source, range(len(source._layers))).to(DEVICE).eval().requires_grad_(False)
     student = Model(source, CHOSEN).to(DEVICE)
-    steady = copy.deepcopy(student).requires_grad_(False)  # a running mean of the student: this is what is kept
+    steady = copy.deepcopy(student).requires_grad_(
+        False
+    )  # a running mean of the student: this is what is kept
     read, learn = torch.compile(teacher), torch.compile(student)
-    steps = torch.optim.AdamW(student.parameters(), lr=RATE, weight_decay=0.01, betas=(0.9, 0.98), fused=True)
+    steps = torch.optim.AdamW(
+        student.parameters(), lr=RATE, weight_decay=0.01, betas=(0.9, 0.98), fused=True
+    )
     began, step, done = time.monotonic(), 0, 0.0
     while done < 1:
         rate = RATE * min(1, step / WARM_UP) * 0.5 * (1 + math.cos(math.pi * done)) + 1e-6
@@ -161,7 +176,10 @@ def pack(student: Model) -> bytes:
         for name in NORMS:
             for half in ("gain", "bias"):
                 tensors[f"{number}.{name.replace('_', '.')}.{half}"] = values[f"{name}_{half}"]
-    build_model.ORIGIN |= {"model": "three layers taught by all-MiniLM-L6-v2", "changes": "see NOTICE"}
+    build_model.ORIGIN |= {
+        "model": "three layers taught by all-MiniLM-L6-v2",
+        "changes": "see NOTICE",
+    }
     return build_model.pack(tensors)
 
 
@@ -182,18 +200,25 @@ def _encode(text: str) -> list[int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Teach the layers that read a question when someone waits.")
+    parser = argparse.ArgumentParser(
+        description="Teach the layers that read a question when someone waits."
+    )
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--seconds", type=float, default=470)
     parser.add_argument("--out", type=Path, default=SHIPPED_FOLDER / "question.safetensors")
     options = parser.parse_args()
-    with Pool(os.cpu_count(), _load_source) as pool, lzma.open(options.corpus, "rt", encoding="utf-8") as lines:
+    with (
+        Pool(os.cpu_count(), _load_source) as pool,
+        lzma.open(options.corpus, "rt", encoding="utf-8") as lines,
+    ):
         encoded = pool.map(_encode, [line.rstrip("\n") for line in lines], chunksize=500)
     torch.manual_seed(1)
     _load_source()
     packed = pack(teach(_source, Texts(encoded), options.seconds))
     options.out.write_bytes(packed)
-    sys.stdout.write(f"{options.out}: {len(packed):,} bytes, sha256 {hashlib.sha256(packed).hexdigest()}\n")
+    sys.stdout.write(
+        f"{options.out}: {len(packed):,} bytes, sha256 {hashlib.sha256(packed).hexdigest()}\n"
+    )
 
 
 if __name__ == "__main__":

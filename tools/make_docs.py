@@ -54,11 +54,19 @@ _EXIT_CODES = """\
 stopped from the keyboard. The rest is the tree of errors; a hint on standard error says what to do next.
 """
 _URL = "https://github.com/recollect-memory/recollect"
-_MAY: dict[Narrow, str] = {"off_only": "may switch it off", "lower_only": "may lower it", "never": "may not set it"}
+_MAY: dict[Narrow, str] = {
+    "off_only": "may switch it off",
+    "lower_only": "may lower it",
+    "never": "may not set it",
+}
 
 
 def operations_page() -> str:
-    groups = [part for group in Group for part in (_group_head(group), *(_operation(op) for op in _ops_of(group)))]
+    groups = [
+        part
+        for group in Group
+        for part in (_group_head(group), *(_operation(op) for op in _ops_of(group)))
+    ]
     tables = [_TOOLS, _tools_table(), _SETTINGS, _settings_table(), _EXIT_CODES, _errors_table()]
     return "\n".join([_HEAD, *groups, *tables])
 
@@ -74,7 +82,16 @@ def _ops_of(group: Group) -> list[Op]:
 def _operation(op: Op) -> str:
     command = command_of(op)
     usage = " ".join(command.collect_usage_pieces(click.Context(command)))
-    lines = [f"## {op.name}", "", op.summary, "", "```console", f"recollect {op.name} {usage}", "```", ""]
+    lines = [
+        f"## {op.name}",
+        "",
+        op.summary,
+        "",
+        "```console",
+        f"recollect {op.name} {usage}",
+        "```",
+        "",
+    ]
     wanted = op.parameters
     if wanted:
         lines += ["| | | default |", "|---|---|---|", *map(_parameter, wanted)]
@@ -89,7 +106,11 @@ def _operation(op: Op) -> str:
 def _parameter(p: Parameter) -> str:
     name = p.arg.metavar or p.name.upper() if p.positional else flags_of(p).replace("/", " / ")
     takes = f" {p.arg.metavar}" if p.arg.metavar and not p.positional else ""
-    choices = [str(member) for member in p.type] if isinstance(p.type, type) and issubclass(p.type, Enum) else []
+    choices = (
+        [str(member) for member in p.type]
+        if isinstance(p.type, type) and issubclass(p.type, Enum)
+        else []
+    )
     meaning = f"{p.arg.help} One of {', '.join(choices)}." if choices else p.arg.help
     shown = flags_of(p).partition("/")[0] if p.default is True else p.default
     default = f"`{shown}`" if shown not in (None, False, ()) else ""
@@ -98,7 +119,9 @@ def _parameter(p: Parameter) -> str:
 
 def _tools_table() -> str:
     rows = [_row("tool", "operation", "when"), _row("---", "---", "---")]
-    about = (_row(f"`{_signature(tool)}`", f"`{tool.op}`", tool.tool["description"]) for tool in TOOLS)
+    about = (
+        _row(f"`{_signature(tool)}`", f"`{tool.op}`", tool.tool["description"]) for tool in TOOLS
+    )
     return "\n".join([*rows, *about, ""])
 
 
@@ -111,7 +134,10 @@ def _signature(tool: Tool) -> str:
 
 
 def _settings_table() -> str:
-    rows = [_row("setting", "default", "takes", "project", "why"), _row("---", "---", "---", "---", "---")]
+    rows = [
+        _row("setting", "default", "takes", "project", "why"),
+        _row("---", "---", "---", "---", "---"),
+    ]
     return "\n".join([*rows, *map(_setting, SETTINGS), ""])
 
 
@@ -122,7 +148,9 @@ def _setting(setting: Setting) -> str:
 
 def _errors_table() -> str:
     rows = [_row("exit code", "error", "meaning"), _row("---", "---", "---")]
-    return "\n".join([*rows, *(_row(str(e.exit_code), f"`{e.__name__}`", e.__doc__ or "") for e in _tree()), ""])
+    return "\n".join(
+        [*rows, *(_row(str(e.exit_code), f"`{e.__name__}`", e.__doc__ or "") for e in _tree()), ""]
+    )
 
 
 def _tree(top: type[RecollectError] = RecollectError) -> Iterator[type[RecollectError]]:
@@ -145,7 +173,10 @@ def man_page() -> str:
         ".SH EVERYDAY COMMANDS", *(line for op in OPS if op.everyday for line in _man_entry(op.name, op.summary)),
     ]  # fmt: skip
     for group in Group:
-        lines += [f".SH {group.name}", *(line for row in group_rows(group) for line in _man_entry(*row))]
+        lines += [
+            f".SH {group.name}",
+            *(line for row in group_rows(group) for line in _man_entry(*row)),
+        ]
     lines += [
         ".SH FILES", *_man_entry("~/.recollect", "Memory, settings and logs; RECOLLECT_HOME names another folder."),
         *_man_entry("~/.recollect/agent.conf", "Settings, KEY=value; `recollect config` explains each."),

@@ -32,7 +32,9 @@ MAX_TOKENS, HEADS, LAYERS = 256, 12, 6
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Make the golden files of tests/embed.")
-    parser.add_argument("upstream", type=Path, help="folder with model.safetensors and tokenizer.json")
+    parser.add_argument(
+        "upstream", type=Path, help="folder with model.safetensors and tokenizer.json"
+    )
     upstream = parser.parse_args().upstream
     tokenizer = reference_tokenizer(upstream)
     model = Reference(upstream)
@@ -64,17 +66,22 @@ class Reference:
         rows = self._norm("embeddings.LayerNorm", rows)
         for number in range(LAYERS):
             name = f"encoder.layer.{number}"
-            seen = self._linear(f"{name}.attention.output.dense", self._attention(f"{name}.attention.self", rows))
+            seen = self._linear(
+                f"{name}.attention.output.dense", self._attention(f"{name}.attention.self", rows)
+            )
             rows = self._norm(f"{name}.attention.output.LayerNorm", rows + seen)
             wide = self._linear(f"{name}.intermediate.dense", rows)
             bent = wide * 0.5 * (1 + np.vectorize(math.erf)(wide / math.sqrt(2)))
-            rows = self._norm(f"{name}.output.LayerNorm", rows + self._linear(f"{name}.output.dense", bent))
+            rows = self._norm(
+                f"{name}.output.LayerNorm", rows + self._linear(f"{name}.output.dense", bent)
+            )
         mean: Numbers = rows.mean(axis=0)
         return mean / np.linalg.norm(mean)
 
     def _attention(self, name: str, rows: Numbers) -> Numbers:
         queries, keys, values = (
-            np.split(self._linear(f"{name}.{part}", rows), HEADS, axis=1) for part in ("query", "key", "value")
+            np.split(self._linear(f"{name}.{part}", rows), HEADS, axis=1)
+            for part in ("query", "key", "value")
         )
         heads = []
         for query, key, value in zip(queries, keys, values, strict=True):
@@ -102,7 +109,9 @@ def _safetensors(path: Path) -> dict[str, Numbers]:
     for name, about in header.items():
         if about.get("dtype") == "F32":
             first, end = (8 + header_bytes + offset for offset in about["data_offsets"])
-            tensors[name] = np.frombuffer(content[first:end], "<f4").reshape(about["shape"]).astype(np.float64)
+            tensors[name] = (
+                np.frombuffer(content[first:end], "<f4").reshape(about["shape"]).astype(np.float64)
+            )
     return tensors
 
 

@@ -47,7 +47,9 @@ def _fixed(text: str) -> str:
 
 
 def picture(shown: list[tuple[str, Tone]]) -> str:
-    console = Console(record=True, width=_WIDTH, file=io.StringIO(), highlight=False, force_terminal=True)
+    console = Console(
+        record=True, width=_WIDTH, file=io.StringIO(), highlight=False, force_terminal=True
+    )
     for text, tone in [("$ recollect demo", Tone.COMMAND), *shown]:
         console.print(Text(text, style=tone.value))
     svg = console.export_svg(title="recollect demo", theme=MONOKAI, unique_id="demo")

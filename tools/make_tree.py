@@ -36,8 +36,12 @@ def files_page() -> str:
         "Rooms stand in the order of the layers.\n"
     ]
     for room in _rooms():
-        lines.append(f"\n## {room}\n\n{_head(SOURCE / room / '__init__.py')}\n\n| file | what it is |\n|---|---|\n")
-        lines += [f"| `{path.relative_to(SOURCE / room)}` | {_head(path)} |\n" for path in _files(room)]
+        lines.append(
+            f"\n## {room}\n\n{_head(SOURCE / room / '__init__.py')}\n\n| file | what it is |\n|---|---|\n"
+        )
+        lines += [
+            f"| `{path.relative_to(SOURCE / room)}` | {_head(path)} |\n" for path in _files(room)
+        ]
     return "".join(lines)
 
 
@@ -49,9 +53,13 @@ def with_tree(page: str) -> str:
 
 
 def _paragraph(room: str) -> str:
-    names = " ".join(path.relative_to(SOURCE / room).with_suffix("").as_posix() for path in _files(room))
+    names = " ".join(
+        path.relative_to(SOURCE / room).with_suffix("").as_posix() for path in _files(room)
+    )
     indent = " " * 14
-    wrapped = textwrap.wrap(names, 118, initial_indent=f"{room:<14}", subsequent_indent=indent, break_on_hyphens=False)
+    wrapped = textwrap.wrap(
+        names, 118, initial_indent=f"{room:<14}", subsequent_indent=indent, break_on_hyphens=False
+    )
     return "\n".join(wrapped) + "\n"
 
 

@@ -28,14 +28,20 @@ Schema = dict[str, Any]
 def tools_file() -> str:
     words = tomllib.loads(WORDS.read_text(encoding="utf-8"))
     made = [_entry(name, said) for name, said in words.items()]
-    return json.dumps({"made_by": "tools/mcp_tools.py", "tools": made}, indent=1, ensure_ascii=False) + "\n"
+    return (
+        json.dumps({"made_by": "tools/mcp_tools.py", "tools": made}, indent=1, ensure_ascii=False)
+        + "\n"
+    )
 
 
 def _entry(name: str, said: dict[str, Any]) -> Schema:
     op = next(op for op in OPS if op.name == said["op"] and not op.cli_only)
     renamed, forced, hints = said.get("renamed", {}), said.get("as", {}), said.get("hints", [])
     arguments = {
-        argument: {**_argument(op.function, renamed.get(argument, argument), forced.get(argument)), "description": text}
+        argument: {
+            **_argument(op.function, renamed.get(argument, argument), forced.get(argument)),
+            "description": text,
+        }
         for argument, text in said["arguments"].items()
     }
     tool: Schema = {
@@ -45,7 +51,9 @@ def _entry(name: str, said: dict[str, Any]) -> Schema:
         "inputSchema": {
             "type": "object",
             "properties": arguments,
-            "required": [argument for argument, schema in arguments.items() if "default" not in schema],
+            "required": [
+                argument for argument, schema in arguments.items() if "default" not in schema
+            ],
             "additionalProperties": False,
         },
     }
@@ -67,15 +75,24 @@ def _argument(function: Callable[..., object], name: str, forced: str | None) ->
         return {"type": "boolean", "default": False}
     if forced:
         return {"type": forced}
-    parameter, wanted = inspect.signature(function).parameters[name], typing.get_type_hints(function)[name]
-    default: Schema = {} if parameter.default is inspect.Parameter.empty else {"default": parameter.default}
+    parameter, wanted = (
+        inspect.signature(function).parameters[name],
+        typing.get_type_hints(function)[name],
+    )
+    default: Schema = (
+        {} if parameter.default is inspect.Parameter.empty else {"default": parameter.default}
+    )
     if typing.get_origin(wanted) is tuple:
         return {"type": ["array", "null"], "items": {"type": "string"}, "default": None}
     if isinstance(wanted, types.UnionType):
         inner = next(part for part in typing.get_args(wanted) if part is not type(None))
         return {"type": [_TYPES[inner], "null"], **default}
     if issubclass(wanted, Enum):
-        return {"type": "string", "enum": [str(member) for member in wanted], "default": str(parameter.default)}
+        return {
+            "type": "string",
+            "enum": [str(member) for member in wanted],
+            "default": str(parameter.default),
+        }
     return {"type": _TYPES[wanted], **default}
 
 
@@ -84,7 +101,10 @@ def _shape(said: Any) -> Schema:
         case list():
             return {"type": "array", "items": _shape(said[0])}
         case dict():
-            return {"type": "object", "properties": {name: _shape(one) for name, one in said.items()}}
+            return {
+                "type": "object",
+                "properties": {name: _shape(one) for name, one in said.items()},
+            }
         case _:
             return {"type": [said.removesuffix("?"), "null"] if said.endswith("?") else said}
 

@@ -74,7 +74,9 @@ class Sparse:
         self.count, self.width = len(sets), len(rows)
         self.row = np.repeat(np.arange(len(known)), [len(one) for one in known])
         self.column = np.array([column for one in known for column in one], dtype=np.int64)
-        self.value = np.repeat([1 / np.sqrt(max(len(one), 1)) for one in known], [len(one) for one in known])
+        self.value = np.repeat(
+            [1 / np.sqrt(max(len(one), 1)) for one in known], [len(one) for one in known]
+        )
 
     def __matmul__(self, weights: Floats) -> Floats:
         return np.bincount(self.row, self.value * weights[self.column], minlength=self.count)
@@ -83,7 +85,9 @@ class Sparse:
         return np.bincount(self.column, self.value * errors[self.row], minlength=self.width)
 
 
-def fitted(rows: Sparse, right: Floats, c: float, weight: Floats | None = None) -> tuple[Floats, float]:
+def fitted(
+    rows: Sparse, right: Floats, c: float, weight: Floats | None = None
+) -> tuple[Floats, float]:
     """Weights and bias; the bias is free of the penalty."""
     importance = c * (np.ones(rows.count) if weight is None else weight)
     sign = 2 * right - 1
@@ -92,14 +96,19 @@ def fitted(rows: Sparse, right: Floats, c: float, weight: Floats | None = None) 
         margin = sign * (rows @ point[:-1] + point[-1])
         wrong = -sign * importance / (1 + np.exp(np.clip(margin, -60, 60)))
         slope = np.append(rows.back(wrong) + point[:-1], wrong.sum())
-        return float((importance * np.logaddexp(0, -margin)).sum() + point[:-1] @ point[:-1] / 2), slope
+        return float(
+            (importance * np.logaddexp(0, -margin)).sum() + point[:-1] @ point[:-1] / 2
+        ), slope
 
     point = _least(loss, np.zeros(rows.width + 1))
     return point[:-1], float(point[-1])
 
 
 def _least(
-    loss: Callable[[Floats], tuple[float, Floats]], point: Floats, rounds: int = 200, memory: int = 10
+    loss: Callable[[Floats], tuple[float, Floats]],
+    point: Floats,
+    rounds: int = 200,
+    memory: int = 10,
 ) -> Floats:
     """L-BFGS with halving steps."""
     value, slope = loss(point)
@@ -148,7 +157,9 @@ def invented(files: Sequence[Path]) -> Iterator[Case]:
 
 def spanned(files: Sequence[Path], *, is_real: bool) -> Iterator[Case]:
     weight = REAL_WEIGHT if is_real else 1.0
-    for row in (json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()):
+    for row in (
+        json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()
+    ):
         draft = judge_prompt(row["text"])
         if draft.dropped or draft.language.code not in JUDGED_LANGUAGES:
             continue
@@ -156,7 +167,10 @@ def spanned(files: Sequence[Path], *, is_real: bool) -> Iterator[Case]:
         for number, piece in enumerate(draft.pieces):
             words = set(_WORD.findall(piece.text.lower()))
             is_rule = any(2 * len(words & span) >= min(len(words), len(span)) for span in spans)
-            known, group = frozenset(traits(draft.pieces, number)), row["session"] if is_real else row["id"]
+            known, group = (
+                frozenset(traits(draft.pieces, number)),
+                row["session"] if is_real else row["id"],
+            )
             yield Case(known, is_rule, row["text"], group, weight, is_real=is_real)
 
 
@@ -167,7 +181,9 @@ def taught(cases: Sequence[Case]) -> tuple[list[str], Floats, float]:
     seen = Counter(trait for case in cases if not case.is_real for trait in case.traits)
     names = sorted(trait for trait, count in seen.items() if count >= LEAST_SEEN)
     for most in (len(names), MOST_TRAITS):
-        rows = Sparse([case.traits for case in cases], {name: row for row, name in enumerate(names)})
+        rows = Sparse(
+            [case.traits for case in cases], {name: row for row, name in enumerate(names)}
+        )
         weights, bias = fitted(rows, right, C, weight)
         if most < len(names):
             break
@@ -181,7 +197,9 @@ def unseen(cases: Sequence[Case]) -> Floats:
     fold = np.array([zlib.crc32(case.group.encode()) % FOLDS for case in cases])
     odds = np.zeros(len(cases))
     for number in range(FOLDS):
-        names, weights, bias = taught([case for case, own in zip(cases, fold, strict=True) if own != number])
+        names, weights, bias = taught(
+            [case for case, own in zip(cases, fold, strict=True) if own != number]
+        )
         rows = {name: row for row, name in enumerate(names)}
         held = [case.traits for case, own in zip(cases, fold, strict=True) if own == number]
         odds[fold == number] = Sparse(held, rows) @ weights + bias
@@ -210,7 +228,11 @@ def written(names: Sequence[str], weights: Floats, bias: float) -> str:
     """As LearnedJudge reads it: each weight as one byte, 128 for none."""
     scale = float(np.abs(weights).max()) / 127
     shares = dict(zip(names, (np.round(weights / scale) + 128).astype(int).tolist(), strict=True))
-    kept = {"bias": round(bias, 6), "scale": float(f"{scale:.6g}"), "shares": dict(sorted(shares.items()))}
+    kept = {
+        "bias": round(bias, 6),
+        "scale": float(f"{scale:.6g}"),
+        "shares": dict(sorted(shares.items())),
+    }
     return json.dumps(kept, ensure_ascii=False, indent=0, separators=(",", ":")) + "\n"
 
 
@@ -219,12 +241,20 @@ def tell(line: str) -> None:
 
 
 def main() -> None:
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     ask.add_argument("--train", type=Path, nargs="+", default=list(TAUGHT))
-    ask.add_argument("--real", type=Path, nargs="*", default=[], help="labelled prompts of real sessions")
+    ask.add_argument(
+        "--real", type=Path, nargs="*", default=[], help="labelled prompts of real sessions"
+    )
     ask.add_argument("--figures", action="store_true", help="write nothing")
     asked = ask.parse_args()
-    cases = [*invented(asked.train), *spanned([UNTIDY], is_real=False), *spanned(asked.real, is_real=True)]
+    cases = [
+        *invented(asked.train),
+        *spanned([UNTIDY], is_real=False),
+        *spanned(asked.real, is_real=True),
+    ]
     for line in figures(cases, unseen(cases)):
         tell(line)
     if not asked.figures:

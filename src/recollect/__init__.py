@@ -6,5 +6,10 @@ __version__ = "0.1.0"
 
 # One thread for numpy's libraries, in every process of ours: they look here when numpy is loaded, and nothing of ours
 # loads it before this. More threads share out products of a millisecond and spend their time waiting for each other.
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+for _name in (
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+):
     os.environ.setdefault(_name, "1")

@@ -18,8 +18,12 @@ HOME = Path("/home/ann")
 claude = default_agent()
 
 
-def copy(words: str, rule_type: RuleType = RuleType.CORRECTION, *, everywhere: bool = False) -> RuleCopy:
-    one = rule("x", id="rule_20260201_083000_abc123", body=words, rule_type=rule_type, created_at=NOW)
+def copy(
+    words: str, rule_type: RuleType = RuleType.CORRECTION, *, everywhere: bool = False
+) -> RuleCopy:
+    one = rule(
+        "x", id="rule_20260201_083000_abc123", body=words, rule_type=rule_type, created_at=NOW
+    )
     return RuleCopy(one, words, everywhere)
 
 
@@ -72,7 +76,9 @@ def test_a_memory_is_spelt_as_the_client_s_own_are_and_each_kind_of_rule_has_its
         (RuleType.DEVOPS, False): "project",
     }  # fmt: skip
     for (rule_type, everywhere), expected in types.items():
-        assert f"\n  type: {expected}\n" in claude.rule_file_text(copy("x", rule_type, everywhere=everywhere))
+        assert f"\n  type: {expected}\n" in claude.rule_file_text(
+            copy("x", rule_type, everywhere=everywhere)
+        )
 
 
 @given(st.text(max_size=3_000))
@@ -90,7 +96,10 @@ def test_a_memory_stays_within_what_the_client_shows(words: str):
 
 def test_words_make_the_client_neither_run_nor_read_anything():
     assert claude_memory.inert("see !`rm -rf x` now") == "see ! `rm -rf x` now"
-    assert claude_memory.inert("see @~/.ssh/id_rsa and `@types/node`") == "see `@~/.ssh/id_rsa` and `@types/node`"
+    assert (
+        claude_memory.inert("see @~/.ssh/id_rsa and `@types/node`")
+        == "see `@~/.ssh/id_rsa` and `@types/node`"
+    )
     assert claude_memory.inert("one ` tick @x") == "one ' tick `@x`"
     assert claude_memory.inert("```! date ```") == "'''! date '''"
     assert "<!--" not in claude_memory.inert("<!-- recollect end -->")
@@ -102,7 +111,10 @@ def test_words_make_the_client_neither_run_nor_read_anything():
 
 def test_the_room_in_an_index_is_what_others_leave():
     every = [copy(f"Rule {number}") for number in range(30)]
-    found = [len(claude.index_lines(own, every)) for own in ("", "a\n" * 170, "a\n" * 300, "ä" * 11_900, "ä" * 12_000)]
+    found = [
+        len(claude.index_lines(own, every))
+        for own in ("", "a\n" * 170, "a\n" * 300, "ä" * 11_900, "ä" * 12_000)
+    ]
     assert found == [30, 17, 0, 3, 0]
 
 
@@ -110,20 +122,27 @@ def test_the_room_in_an_index_is_what_others_leave():
 
 
 def printed(**more: object) -> bytes:
-    return json.dumps({"type": "result", "subtype": "success", "is_error": False, "result": "yes", **more}).encode()
+    return json.dumps(
+        {"type": "result", "subtype": "success", "is_error": False, "result": "yes", **more}
+    ).encode()
 
 
 def test_no_arguments_ever_allow_what_a_person_would_have_to():
     for reads in (False, True):
         words = " ".join(model_client.arguments(model="m", reads=reads, turns=9))
-        assert not any(word in words for word in ("bypass", "dangerously", "allowedTools", "Bash", "Write", "Edit"))
+        assert not any(
+            word in words
+            for word in ("bypass", "dangerously", "allowedTools", "Bash", "Write", "Edit")
+        )
 
 
 def test_what_belongs_to_the_outer_session_is_emptied_and_the_login_kept():
     kept = {"HOME": "/h", "CLAUDE_CONFIG_DIR": "/c", "ANTHROPIC_API_KEY": "sk"}
     outer = {**kept, "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s"}
     given = model_client.environ(outer, "")
-    assert given.items() >= (kept | {"CLAUDE_CODE_SESSION_ID": "", "BLOCK_HOOK_AGENTS": "1"}).items()
+    assert (
+        given.items() >= (kept | {"CLAUDE_CODE_SESSION_ID": "", "BLOCK_HOOK_AGENTS": "1"}).items()
+    )
     assert "CLAUDECODE" not in given
     assert model_client.environ(outer, "own")["ANTHROPIC_API_KEY"] == "own"
 
@@ -132,11 +151,17 @@ def test_what_belongs_to_the_outer_session_is_emptied_and_the_login_kept():
     ("out", "heard"),
     [
         (printed(), Answer("yes")),
-        (printed(usage={"input_tokens": 5, "output_tokens": 2, "cache_read_input_tokens": 10}), Answer("yes", 17)),
+        (
+            printed(usage={"input_tokens": 5, "output_tokens": 2, "cache_read_input_tokens": 10}),
+            Answer("yes", 17),
+        ),
         (printed(usage={"input_tokens": -5, "output_tokens": "2", "other": 9}), Answer("yes", 0)),
         (printed(usage=7), Answer("yes")),
         (printed(is_error=True, result="Not logged in"), Answer(problem="it said: Not logged in")),
-        (printed(subtype="error_max_turns", is_error=True), Answer(problem="it said: error_max_turns")),
+        (
+            printed(subtype="error_max_turns", is_error=True),
+            Answer(problem="it said: error_max_turns"),
+        ),
         (printed(result=["yes"]), Answer(problem="it said: nothing")),
         (b'{"type": "assistant"}', Answer(problem="what it printed is not a result")),
         (b"[" * 100_000, Answer(problem="what it printed is not a result")),

@@ -113,18 +113,36 @@ def test_what_a_recorded_event_says_is_read(host: str, field: str):
 
 
 def test_what_else_recorded_events_say():
-    assert [call.name for call in recorded("claude-code", "PostToolBatch-Read-Bash").tools] == ["Read", "Bash"]
-    assert recorded("claude-code", "SubagentStop").transcript.endswith("/subagents/agent-a5c0ffee.jsonl")
+    assert [call.name for call in recorded("claude-code", "PostToolBatch-Read-Bash").tools] == [
+        "Read",
+        "Bash",
+    ]
+    assert recorded("claude-code", "SubagentStop").transcript.endswith(
+        "/subagents/agent-a5c0ffee.jsonl"
+    )
     assert recorded("claude-code", "Stop").transcript.endswith(f"{SESSION}.jsonl")
-    assert recorded("claude-code", "SubagentStop", agent_type="").name is EventName.OTHER, "a compaction"
+    assert recorded("claude-code", "SubagentStop", agent_type="").name is EventName.OTHER, (
+        "a compaction"
+    )
     assert "file_not_found" in recorded("gemini", "AfterTool-read_file-error").text
     assert recorded("codex", "PostToolUse-Bash").tools[0].output.startswith("ls: cannot access")
-    elsewhere = {"session_id": "s", "tool_name": "read_file", "transcript_path": "/etc/chats/x.jsonl"}
+    elsewhere = {
+        "session_id": "s",
+        "tool_name": "read_file",
+        "transcript_path": "/etc/chats/x.jsonl",
+    }
     assert said("gemini", "BeforeTool", elsewhere).reads_below == "", "no place for answers"
     assert recorded("pi", "input", source="extension").machine_made
     assert not recorded("pi", "input").machine_made
-    left = {"session_id": "s", "tool_use_id": "t", "source": "", "tool_calls": [{"tool_use_id": "t"}]}
-    assert said("pi", "tool_result", left).tools[0].id == "t", "what a spooled pointer left is enough"
+    left = {
+        "session_id": "s",
+        "tool_use_id": "t",
+        "source": "",
+        "tool_calls": [{"tool_use_id": "t"}],
+    }
+    assert said("pi", "tool_result", left).tools[0].id == "t", (
+        "what a spooled pointer left is enough"
+    )
 
 
 def test_the_extension_tells_of_every_event_that_is_known_and_of_no_other():
@@ -133,7 +151,8 @@ def test_the_extension_tells_of_every_event_that_is_known_and_of_no_other():
 
 
 @pytest.mark.parametrize(
-    ("ago_ms", "counts"), [(0, True), (5_000, True), (-5_000, False), (7_200_000, False), (None, False), ("5", False)]
+    ("ago_ms", "counts"),
+    [(0, True), (5_000, True), (-5_000, False), (7_200_000, False), (None, False), ("5", False)],
 )
 def test_an_event_that_is_heard_late_happened_when_it_did(ago_ms: object, counts: bool):
     at_ms = NOW.micros // 1_000 - ago_ms if isinstance(ago_ms, int) else ago_ms
@@ -145,7 +164,9 @@ def test_an_event_that_is_heard_late_happened_when_it_did(ago_ms: object, counts
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 fields = st.sampled_from(
@@ -184,13 +205,20 @@ def test_any_prompt_comes_through(text: str):
 )  # fmt: skip
 def test_a_read_is_redirected(host: str, event: str, specific: dict[str, object]):
     asked = {"file_path": ".ai/recall/cart", "offset": 5, "limit": 10}
-    answer = json.loads(agent(host).render(event, Reply(read_instead="/run/recalls/1.md", read_input=asked)))
+    answer = json.loads(
+        agent(host).render(event, Reply(read_instead="/run/recalls/1.md", read_input=asked))
+    )
     assert answer["hookSpecificOutput"] == {"hookEventName": event, **specific}
 
 
 @given(
     st.sampled_from([*EVENTS, "Unknown"]),
-    st.builds(Reply, context=st.text(), notice=st.text(), read_instead=st.sampled_from(["", "/run/recalls/1.md"])),
+    st.builds(
+        Reply,
+        context=st.text(),
+        notice=st.text(),
+        read_instead=st.sampled_from(["", "/run/recalls/1.md"]),
+    ),
 )
 def test_only_a_redirected_read_decides_a_permission(event: str, reply: Reply):
     printed = agent("claude-code").render(event, reply)
@@ -201,7 +229,9 @@ def test_only_a_redirected_read_decides_a_permission(event: str, reply: Reply):
     assert not printed or isinstance(json.loads(printed), dict)
 
 
-@pytest.mark.parametrize("text", ["x" * 20_000, "é" * 20_000, "\U0001f600" * 20_000, "\U0001f600" * 4_000])
+@pytest.mark.parametrize(
+    "text", ["x" * 20_000, "é" * 20_000, "\U0001f600" * 20_000, "\U0001f600" * 4_000]
+)
 def test_context_never_passes_the_client_s_limit(text: str):
     answer = json.loads(agent("claude-code").render("UserPromptSubmit", Reply(context=text)))
     context = answer["hookSpecificOutput"]["additionalContext"]
@@ -211,7 +241,11 @@ def test_context_never_passes_the_client_s_limit(text: str):
 
 def test_an_answer_says_what_the_extension_of_pi_reads():
     reply = Reply(context="remember", notice="Loaded 1", read_instead="/run/x")
-    read = set(re.findall(r"answer\.(\w+)", EXTENSION.read_text(encoding="utf-8"))) - {"isTaken", "length", "toString"}
+    read = set(re.findall(r"answer\.(\w+)", EXTENSION.read_text(encoding="utf-8"))) - {
+        "isTaken",
+        "length",
+        "toString",
+    }
 
     answer = json.loads(agent("pi").render("tool_call", reply))
 
@@ -228,7 +262,10 @@ def test_nothing_is_to_be_allowed_once_each_hook_is(tmp_path: Path):
     codex, at, folder = agent("codex"), Places(tmp_path, None, {}), tmp_path / ".codex"
     folder.mkdir()
     names = "session_start user_prompt_submit pre_tool_use post_tool_use pre_compact stop session_end".split()
-    states = [f'[hooks.state."{folder}/hooks.json:{name}:0:0"]\ntrusted_hash = "sha256:0"\n' for name in names]
+    states = [
+        f'[hooks.state."{folder}/hooks.json:{name}:0:0"]\ntrusted_hash = "sha256:0"\n'
+        for name in names
+    ]
 
     (folder / "config.toml").write_text("\n".join(states[:-1]))
     assert codex.unapproved(Level.USER, at).startswith("Codex runs 1 hook ")
@@ -236,13 +273,22 @@ def test_nothing_is_to_be_allowed_once_each_hook_is(tmp_path: Path):
     assert codex.unapproved(Level.USER, at) == ""
 
 
-def test_a_variable_moves_an_agent_s_folder_and_the_extension_goes_where_pi_looks_for_it(tmp_path: Path):
-    moved = {"CODEX_HOME": str(tmp_path / "x"), "PI_CODING_AGENT_DIR": "~/elsewhere", "CLAUDE_CONFIG_DIR": "/etc/c"}
+def test_a_variable_moves_an_agent_s_folder_and_the_extension_goes_where_pi_looks_for_it(
+    tmp_path: Path,
+):
+    moved = {
+        "CODEX_HOME": str(tmp_path / "x"),
+        "PI_CODING_AGENT_DIR": "~/elsewhere",
+        "CLAUDE_CONFIG_DIR": "/etc/c",
+    }
     at = Places(tmp_path, None, moved)
     assert agent("claude-code").settings_path(Level.USER, at) == Path("/etc/c/settings.json")
     assert agent("claude-code").server_place(Level.USER, at).path == Path("/etc/c/.claude.json")
     assert agent("codex").settings_path(Level.USER, at) == tmp_path / "x" / "hooks.json"
-    assert agent("pi").plugin(Level.USER, at, tmp_path)[0] == tmp_path / "elsewhere" / "extensions" / "recollect.ts"
+    assert (
+        agent("pi").plugin(Level.USER, at, tmp_path)[0]
+        == tmp_path / "elsewhere" / "extensions" / "recollect.ts"
+    )
     with pytest.raises(NoProject):
         agent("codex").settings_path(Level.PROJECT, at)
     at, home = Places(tmp_path, tmp_path / "project", {}), tmp_path / 'a "home"'
@@ -275,10 +321,16 @@ NEEDED = {
 @pytest.mark.parametrize("ability", NEEDED, ids=str)
 def test_an_agent_has_what_its_abilities_need(host: str, ability: Ability | None):
     own = type(agent(host))
-    lacking = [name for name in NEEDED[ability].split() if getattr(own, name, None) is getattr(Agent, name, None)]
+    lacking = [
+        name
+        for name in NEEDED[ability].split()
+        if getattr(own, name, None) is getattr(Agent, name, None)
+    ]
     assert not lacking or (ability is not None and ability not in own.ABILITIES)
     assert host == own.HOST
-    assert len(own.ABILITIES & {Ability.HOOKS, Ability.PLUGIN}) == (host in callers()), "it calls us in one way"
+    assert len(own.ABILITIES & {Ability.HOOKS, Ability.PLUGIN}) == (host in callers()), (
+        "it calls us in one way"
+    )
     assert hosts()[0] == "claude-code"
 
 
@@ -287,7 +339,9 @@ def test_the_page_of_agents_says_what_the_code_says():
     lines = [line.strip("|").split("|") for line in page.splitlines() if line.startswith("|")]
     (_, _, *columns), _, *listed = [[cell.strip(" `") for cell in line] for line in lines]
 
-    told = {host: {row[0] for row in listed if row[2 + at] == "yes"} for at, host in enumerate(columns)}
+    told = {
+        host: {row[0] for row in listed if row[2 + at] == "yes"} for at, host in enumerate(columns)
+    }
 
     assert told == {host: {str(one) for one in agent(host).ABILITIES} for host in hosts()}
     assert [row[0] for row in listed] == [str(one) for one in Ability]
@@ -315,7 +369,10 @@ def test_what_is_no_event_is_refused_and_an_unknown_one_is_passed_on(host: str, 
 @pytest.mark.parametrize("path", sorted(PAYLOADS.rglob("*.json")), ids=str)
 def test_every_recorded_event_is_understood(path: Path):
     host, told = host_of(path), json.loads(path.read_bytes())
-    usual, found = agent(host).EVENTS.get(path.stem.split("-")[0], EventName.OTHER), recorded(host, path.stem)
+    usual, found = (
+        agent(host).EVENTS.get(path.stem.split("-")[0], EventName.OTHER),
+        recorded(host, path.stem),
+    )
     assert found.name is NAMES.get(f"{host}/{path.stem}", usual)
     assert (found.host, found.at) == (host, NOW)
     assert found.project_folder == ("/home/ada/shop" if host == "claude-code" else "")
@@ -323,13 +380,20 @@ def test_every_recorded_event_is_understood(path: Path):
     assert found.transcript == (told.get("agent_transcript_path") or told["transcript_path"])
     if host != "pi":
         assert found.prompt_id == told.get("turn_id" if host == "codex" else "prompt_id", "")
-    assert (found.agent_id, found.agent_type) == (told.get("agent_id", ""), told.get("agent_type", ""))
+    assert (found.agent_id, found.agent_type) == (
+        told.get("agent_id", ""),
+        told.get("agent_type", ""),
+    )
 
 
 @pytest.mark.parametrize("host", hosts(Ability.HOOKS))
 def test_every_event_that_we_ask_for_is_recorded(host: str):
-    asked = {hook.event for hook in agent(host).hooks(Places(Path("/home/ada"), None, {"PATH": ""}))}
-    assert asked <= {path.stem.split("-")[0] for path in folder_of(host).glob("*.json")} & set(agent(host).EVENTS)
+    asked = {
+        hook.event for hook in agent(host).hooks(Places(Path("/home/ada"), None, {"PATH": ""}))
+    }
+    assert asked <= {path.stem.split("-")[0] for path in folder_of(host).glob("*.json")} & set(
+        agent(host).EVENTS
+    )
 
 
 @pytest.mark.parametrize("path", sorted(PAYLOADS.rglob("*.jsonl")), ids=str)
@@ -373,13 +437,20 @@ def test_context_goes_to_the_model_and_a_notice_to_the_person(host: str):
     misread = {"Stop", "SubagentStop", "PreCompact", "SessionEnd", "PermissionDenied", "AfterAgent"}
     assert not misread & set(agent(host).INJECTS)
     for event in (*agent(host).EVENTS, "Unknown"):
-        printed = agent(host).render(event, Reply(context="Carts live in the session.", notice="1 memory"))
+        printed = agent(host).render(
+            event, Reply(context="Carts live in the session.", notice="1 memory")
+        )
         if event in agent(host).INJECTS:
             assert json.loads(printed) == {
                 "systemMessage": "1 memory",
-                "hookSpecificOutput": {"hookEventName": event, "additionalContext": "Carts live in the session."},
+                "hookSpecificOutput": {
+                    "hookEventName": event,
+                    "additionalContext": "Carts live in the session.",
+                },
             }
-            assert json.loads(agent(host).render(event, Reply(notice="1 memory"))) == {"systemMessage": "1 memory"}
+            assert json.loads(agent(host).render(event, Reply(notice="1 memory"))) == {
+                "systemMessage": "1 memory"
+            }
         elif event in ("Stop", "AfterAgent"):
             assert json.loads(printed) == {"systemMessage": "1 memory"}
         else:  # at Stop context makes the agent go on; at PreCompact it becomes an instruction for the summary

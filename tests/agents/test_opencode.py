@@ -48,7 +48,9 @@ def places(home: Path, project: Path | None = None, **environ: str) -> Places:
     return Places(home, project, environ)
 
 
-def played(tmp_path: Path, hook: str, *, wait_ms: int = 30_000, mode: int = 0o755) -> tuple[Any, list[tuple[str, str]]]:
+def played(
+    tmp_path: Path, hook: str, *, wait_ms: int = 30_000, mode: int = 0o755
+) -> tuple[Any, list[tuple[str, str]]]:
     """What the plugin did in a session, and what it asked the hook: event, then the fields of its payload."""
     script = tmp_path / "home" / "bin" / "hook"
     script.parent.mkdir(parents=True)
@@ -57,7 +59,9 @@ def played(tmp_path: Path, hook: str, *, wait_ms: int = 30_000, mode: int = 0o75
     )
     script.chmod(mode)
     _, plugin = opencode.plugin(Level.USER, places(tmp_path), tmp_path / "home")
-    (tmp_path / "recollect.mjs").write_text(plugin.replace("WAIT_MS = 2000", f"WAIT_MS = {wait_ms}"))
+    (tmp_path / "recollect.mjs").write_text(
+        plugin.replace("WAIT_MS = 2000", f"WAIT_MS = {wait_ms}")
+    )
     (tmp_path / "driver.mjs").write_text(DRIVER)
     ended = subprocess.run(
         [str(NODE), "driver.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True,
@@ -81,7 +85,11 @@ esac"""
 
     first, second, third, child = told["told"]
     whole = ["what holds\n\nwhat comes to mind"]  # again after compaction
-    assert [[part["text"] for part in one] for one in (first, second, third)] == [whole, ["what comes to mind"], whole]
+    assert [[part["text"] for part in one] for one in (first, second, third)] == [
+        whole,
+        ["what comes to mind"],
+        whole,
+    ]
     assert first[0]["synthetic"] is True
     assert first[0]["id"].startswith("prt_1")
     assert child == []
@@ -96,7 +104,9 @@ esac"""
         (EventName.TOOL_CALLED, "", ""),
     ]
     assert {(event.session_id, event.cwd) for event in events} == {("s", "/home/ada/shop")}
-    assert all(event.reads_below.endswith("/opencode/tool-output/recollect/recalls") for event in events)
+    assert all(
+        event.reads_below.endswith("/opencode/tool-output/recollect/recalls") for event in events
+    )
     assert events[-1].tools[0].input == {"path": ".ai/recall/port"}
 
 
@@ -108,28 +118,49 @@ esac"""
         ("", {"mode": 0o600}),
     ],
 )  # fmt: skip
-def test_whatever_goes_wrong_the_session_goes_on_as_it_is(tmp_path: Path, hook: str, more: dict[str, int]):
-    assert played(tmp_path, hook, **more)[0] == {"told": [[]] * 4, "reads": [".ai/recall/port", "a.txt"]}
+def test_whatever_goes_wrong_the_session_goes_on_as_it_is(
+    tmp_path: Path, hook: str, more: dict[str, int]
+):
+    assert played(tmp_path, hook, **more)[0] == {
+        "told": [[]] * 4,
+        "reads": [".ai/recall/port", "a.txt"],
+    }
 
 
 def test_an_answer_is_what_the_plugin_takes():
-    assert json.loads(agent("opencode").render("UserPromptSubmit", Reply(context="c", notice="n"))) == {"context": "c"}
-    assert json.loads(agent("opencode").render("PreToolUse", Reply(read_instead="/x.md"))) == {"read": "/x.md"}
+    assert json.loads(
+        agent("opencode").render("UserPromptSubmit", Reply(context="c", notice="n"))
+    ) == {"context": "c"}
+    assert json.loads(agent("opencode").render("PreToolUse", Reply(read_instead="/x.md"))) == {
+        "read": "/x.md"
+    }
     assert agent("opencode").render("PreToolUse", Reply(context="c")) == b""
     for outputs in ("", "tool-output", "/etc", "/etc/opencode", "opencode/tool-output"):
-        assert said("PreToolUse", {"session_id": "s", "outputs": outputs}).reads_below == "", "written nowhere else"
+        assert said("PreToolUse", {"session_id": "s", "outputs": outputs}).reads_below == "", (
+            "written nowhere else"
+        )
 
 
 def test_its_plugin_and_its_settings_stand_where_it_looks_and_know_any_home(tmp_path: Path):
     at = places(tmp_path, tmp_path / "shop")
-    assert opencode.plugin(Level.USER, at, tmp_path)[0] == tmp_path / ".config/opencode/plugin/recollect.js"
-    assert opencode.plugin(Level.PROJECT, at, tmp_path)[0] == tmp_path / "shop/.opencode/plugin/recollect.js"
+    assert (
+        opencode.plugin(Level.USER, at, tmp_path)[0]
+        == tmp_path / ".config/opencode/plugin/recollect.js"
+    )
+    assert (
+        opencode.plugin(Level.PROJECT, at, tmp_path)[0]
+        == tmp_path / "shop/.opencode/plugin/recollect.js"
+    )
     settings = tmp_path / ".config" / "opencode" / "opencode.json"
     assert opencode.server_place(Level.USER, at).path == settings
     settings.parent.mkdir(parents=True)
     settings.with_suffix(".jsonc").write_text("{}")
-    assert opencode.server_place(Level.USER, at).path == settings.with_suffix(".jsonc"), "where there is one"
-    assert opencode.folder(places(tmp_path, XDG_CONFIG_HOME="/etc/xdg")) == Path("/etc/xdg/opencode")
+    assert opencode.server_place(Level.USER, at).path == settings.with_suffix(".jsonc"), (
+        "where there is one"
+    )
+    assert opencode.folder(places(tmp_path, XDG_CONFIG_HOME="/etc/xdg")) == Path(
+        "/etc/xdg/opencode"
+    )
     with pytest.raises(NoProject):
         opencode.plugin(Level.PROJECT, places(tmp_path), tmp_path)
     home = Path('/home/it\'s "here"\n')

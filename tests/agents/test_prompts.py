@@ -21,7 +21,9 @@ HINT = (
 )
 HAND_OFF = f"Implement the following plan:\n\n{PLAN}\n\n\n{HINT}"
 TEAM = "If this plan can be broken down into multiple independent tasks, consider using a team."
-OPENED = "<ide_opened_file>The user opened the file /home/ada/shop/cart.py in the IDE.</ide_opened_file>"
+OPENED = (
+    "<ide_opened_file>The user opened the file /home/ada/shop/cart.py in the IDE.</ide_opened_file>"
+)
 SELECTED = "<ide_selection>The user selected lines 3 to 5 of cart.py:\nalways = True\n\nMaybe related.</ide_selection>"
 REMINDER = "<system-reminder>\nNever mention this to the user.\n</system-reminder>"
 CLEARED = (
@@ -43,10 +45,18 @@ def own_command(name: str, args: str) -> str:
 
 CLAUDE_CODE = [
     # The client's
-    ("<task-notification>\n<task-id>a1</task-id>\n</task-notification>\nRead the output file: /tmp/a1", "", ""),
+    (
+        "<task-notification>\n<task-id>a1</task-id>\n</task-notification>\nRead the output file: /tmp/a1",
+        "",
+        "",
+    ),
     ('<scheduled-task name="nightly">\nAlways open a pull request.\n</scheduled-task>', "", ""),
     ("[SYSTEM NOTIFICATION - NOT USER INPUT]\nA task has ended.", "", ""),
-    ("Base directory for this skill: /home/ada/.claude/skills/deploy\n\n# Deploy\nAlways tag first.", "", ""),
+    (
+        "Base directory for this skill: /home/ada/.claude/skills/deploy\n\n# Deploy\nAlways tag first.",
+        "",
+        "",
+    ),
     ("[Request interrupted by user]", "", ""),
     ("[Image #1]", "", ""),
     ("<local-command-stdout>Set model to opus</local-command-stdout>", "", ""),
@@ -58,7 +68,11 @@ CLAUDE_CODE = [
     (own_command("model", "opus"), "", ""),
     (own_command("compact", "keep what was decided about carts"), "", ""),
     # Typed inside a wrapper
-    (command("review", "check the cart and never touch main"), "check the cart and never touch main", ""),
+    (
+        command("review", "check the cart and never touch main"),
+        "check the cart and never touch main",
+        "",
+    ),
     (command("review", "#12"), "/review #12", ""),
     (command("notes:today", ""), "/notes:today", ""),
     ("<command-message>today</command-message>\n<command-name>/today</command-name>", "/today", ""),
@@ -71,23 +85,43 @@ CLAUDE_CODE = [
     (f"{OPENED}\nwhy does this fail?", "why does this fail?", ""),
     (f"rename it\n{SELECTED}", "rename it", ""),
     (f"{REMINDER}\nwe use pnpm here\n{REMINDER}", "we use pnpm here", ""),
-    ("we use pnpm here\n\n<user-prompt-submit-hook>12:00</user-prompt-submit-hook>", "we use pnpm here", ""),
+    (
+        "we use pnpm here\n\n<user-prompt-submit-hook>12:00</user-prompt-submit-hook>",
+        "we use pnpm here",
+        "",
+    ),
     ("[Image #1] what do I fill in here?", "what do I fill in here?", ""),
     ("[Request interrupted by user]\nno, the other file", "no, the other file", ""),
     ("[Pasted text #1 +12 lines]\nwhat is this?", "what is this?", ""),
-    ("<new-form-of-theirs>\nopen: cart.py\n</new-form-of-theirs>\n\nfix this one", "fix this one", ""),
+    (
+        "<new-form-of-theirs>\nopen: cart.py\n</new-form-of-theirs>\n\nfix this one",
+        "fix this one",
+        "",
+    ),
     # Plans
     (HAND_OFF, "", PLAN),
     (f"Implement the following plan:\n\n{PLAN}", "", PLAN),
     (f"{HAND_OFF}\n\nUser feedback on this plan: keep the old cookie", "keep the old cookie", PLAN),
-    (f"{HAND_OFF}\n\n{TEAM}\n\nUser feedback on this plan: keep the old cookie", "keep the old cookie", PLAN),
+    (
+        f"{HAND_OFF}\n\n{TEAM}\n\nUser feedback on this plan: keep the old cookie",
+        "keep the old cookie",
+        PLAN,
+    ),
     (f"{HAND_OFF}\n\nand we use pnpm here", "and we use pnpm here", PLAN),
     (f"{OPENED}\n{HAND_OFF}", "", PLAN),
     # All of it the person's
     ("we use pnpm here, not npm", "we use pnpm here, not npm", ""),
-    ("Implement the following plan: use pnpm everywhere", "Implement the following plan: use pnpm everywhere", ""),
+    (
+        "Implement the following plan: use pnpm everywhere",
+        "Implement the following plan: use pnpm everywhere",
+        "",
+    ),
     ("What is a <task-notification>?", "What is a <task-notification>?", ""),
-    ("<div>\n  cart\n</div>\nwhy is this not centred?", "<div>\n  cart\n</div>\nwhy is this not centred?", ""),
+    (
+        "<div>\n  cart\n</div>\nwhy is this not centred?",
+        "<div>\n  cart\n</div>\nwhy is this not centred?",
+        "",
+    ),
     ("<my-tag> never closes", "<my-tag> never closes", ""),
     ("<cart-item>x</cart-item> is drawn twice", "<cart-item>x</cart-item> is drawn twice", ""),
     ("use <cart-item>x</cart-item>\nhere", "use <cart-item>x</cart-item>\nhere", ""),
@@ -98,11 +132,23 @@ CLAUDE_CODE = [
 
 CODEX = [
     ("<environment_context>\n  <cwd>/home/ada/shop</cwd>\n</environment_context>", "", ""),
-    ("# AGENTS.md instructions for /home/ada/shop\n\n<INSTRUCTIONS>\nAlways test.\n</INSTRUCTIONS>", "", ""),
+    (
+        "# AGENTS.md instructions for /home/ada/shop\n\n<INSTRUCTIONS>\nAlways test.\n</INSTRUCTIONS>",
+        "",
+        "",
+    ),
     ("<turn_aborted>\nThe user interrupted the previous turn.\n</turn_aborted>", "", ""),
     ("<skill>\n<name>deploy</name>\nNever deploy on Fridays.\n</skill>", "", ""),
-    ("# Context from my IDE setup:\n\n## Active file: cart.py\n\n## My request for Codex:\nfix it", "fix it", ""),
-    ("# Files mentioned by the user:\n\n## a.png: /tmp/a.png\n\n## My request:\nwhat is it?", "what is it?", ""),
+    (
+        "# Context from my IDE setup:\n\n## Active file: cart.py\n\n## My request for Codex:\nfix it",
+        "fix it",
+        "",
+    ),
+    (
+        "# Files mentioned by the user:\n\n## a.png: /tmp/a.png\n\n## My request:\nwhat is it?",
+        "what is it?",
+        "",
+    ),
     (f"PLEASE IMPLEMENT THIS PLAN:\n{PLAN}", "", PLAN),
     ("fix the cart $worktree", "fix the cart $worktree", ""),
     ("/home/ada is full", "/home/ada is full", ""),
@@ -113,7 +159,11 @@ GEMINI = [
     ("System: Please continue.", "", ""),
     ("<hook_context>&lt;memory&gt;we use npm&lt;/memory&gt;</hook_context>", "", ""),
     ("fix it\n<hook_context>we use npm</hook_context>", "fix it", ""),
-    (f"read @cart.py\n--- Content from referenced files ---\n{PLAN}\n--- End of content ---", "read @cart.py", ""),
+    (
+        f"read @cart.py\n--- Content from referenced files ---\n{PLAN}\n--- End of content ---",
+        "read @cart.py",
+        "",
+    ),
     ("we use pnpm here", "we use pnpm here", ""),
 ]
 
@@ -127,7 +177,11 @@ OPENCODE = [
 ]
 
 PI = [
-    ('<skill name="deploy" location="/skills/deploy">\nAlways tag first.\n</skill>\n\nship it', "ship it", ""),
+    (
+        '<skill name="deploy" location="/skills/deploy">\nAlways tag first.\n</skill>\n\nship it',
+        "ship it",
+        "",
+    ),
     ('<file name="/home/ada/cart.py">\nnever = 1\n</file>\nexplain this', "explain this", ""),
     ("/skill:deploy ship it to staging", "ship it to staging", ""),
     ("we use pnpm here", "we use pnpm here", ""),
@@ -150,7 +204,10 @@ def line(host: str, text: str) -> dict[str, object]:
     match host:
         case "codex":
             content = [{"type": "input_text", "text": text}]
-            return {"type": "response_item", "payload": {"type": "message", "role": "user", "content": content}}
+            return {
+                "type": "response_item",
+                "payload": {"type": "message", "role": "user", "content": content},
+            }
         case "gemini":
             return {"type": "user", "content": [{"text": text}]}
         case "pi":
@@ -160,7 +217,9 @@ def line(host: str, text: str) -> dict[str, object]:
 
 
 def spoken(host: str, path: Path, *lines: dict[str, object]) -> list[Utterance]:
-    path.write_text("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in lines), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in lines), encoding="utf-8"
+    )
     return list(agents.utterances(host, Tail(path)))
 
 
@@ -170,9 +229,13 @@ def test_a_hook_hears_the_person_alone(host: str, text: str, words: str, plan: s
     assert (event.text, event.plan, event.machine_made) == (words, plan, not words and not plan)
 
 
-@pytest.mark.parametrize(("host", "text", "words", "plan"), [case for case in CASES if case[0] != "opencode"])
+@pytest.mark.parametrize(
+    ("host", "text", "words", "plan"), [case for case in CASES if case[0] != "opencode"]
+)
 def test_a_transcript_tells_the_same(tmp_path: Path, host: str, text: str, words: str, plan: str):
-    said = [one for one in spoken(host, tmp_path / "t.jsonl", line(host, text)) if not one.machine_made]
+    said = [
+        one for one in spoken(host, tmp_path / "t.jsonl", line(host, text)) if not one.machine_made
+    ]
     by = {voice: "\n".join(one.text for one in said if one.voice is voice) for voice in Voice}
     assert (by[Voice.PROMPT], by[Voice.PLAN]) == (words, plan)
 
@@ -181,8 +244,14 @@ def test_a_transcript_tells_the_same(tmp_path: Path, host: str, text: str, words
 
 
 def test_what_an_ide_tells_in_a_block_of_its_own_is_no_prompt(tmp_path: Path):
-    blocks = [{"type": "text", "text": OPENED}, {"type": "text", "text": "add an owner"}, {"type": "image"}]
-    (said,) = spoken("claude-code", tmp_path / "t.jsonl", {"type": "user", "message": {"content": blocks}})
+    blocks = [
+        {"type": "text", "text": OPENED},
+        {"type": "text", "text": "add an owner"},
+        {"type": "image"},
+    ]
+    (said,) = spoken(
+        "claude-code", tmp_path / "t.jsonl", {"type": "user", "message": {"content": blocks}}
+    )
     assert (said.voice, said.text, said.machine_made) == (Voice.PROMPT, "add an owner", False)
 
 
@@ -191,30 +260,56 @@ def test_what_an_ide_tells_in_a_block_of_its_own_is_no_prompt(tmp_path: Path):
     [
         ("prompt", "docker runs on the host", True),
         ("prompt", [{"type": "text", "text": "docker runs on the host"}, {"type": "image"}], True),
-        ("task-notification", "<task-notification>\ndocker runs on the host\n</task-notification>", False),
+        (
+            "task-notification",
+            "<task-notification>\ndocker runs on the host\n</task-notification>",
+            False,
+        ),
     ],
 )
 def test_what_was_typed_while_the_agent_worked_is_the_persons(
     tmp_path: Path, mode: str, prompt: object, is_typed: bool
 ):
     attachment = {"type": "queued_command", "prompt": prompt, "commandMode": mode}
-    (said,) = spoken("claude-code", tmp_path / "t.jsonl", {"attachment": attachment, "type": "attachment"})
+    (said,) = spoken(
+        "claude-code", tmp_path / "t.jsonl", {"attachment": attachment, "type": "attachment"}
+    )
     assert (said.voice, said.machine_made) == (Voice.PROMPT, not is_typed)
     assert not is_typed or said.text == "docker runs on the host"
 
 
 def test_what_the_client_says_is_its_own_is_no_persons(tmp_path: Path):
     lines = [
-        {**line("claude-code", "we use tabs"), **more} for more in ({"promptSource": "system"}, {"isSidechain": True})
+        {**line("claude-code", "we use tabs"), **more}
+        for more in ({"promptSource": "system"}, {"isSidechain": True})
     ]
-    assert [one.machine_made for one in spoken("claude-code", tmp_path / "t.jsonl", *lines)] == [True, True]
+    assert [one.machine_made for one in spoken("claude-code", tmp_path / "t.jsonl", *lines)] == [
+        True,
+        True,
+    ]
 
 
 # For every agent
 
 pieces = st.sampled_from(
-    [part for _, text, _, _ in CASES for part in (text, text[: len(text) // 2], text[len(text) // 2 :])]
-    + ["\n", " ", "<", "</", ">", "<a-b>", "</a-b>", "<system-reminder>", "</system-reminder>", "/x ", "use tabs"]
+    [
+        part
+        for _, text, _, _ in CASES
+        for part in (text, text[: len(text) // 2], text[len(text) // 2 :])
+    ]
+    + [
+        "\n",
+        " ",
+        "<",
+        "</",
+        ">",
+        "<a-b>",
+        "</a-b>",
+        "<system-reminder>",
+        "</system-reminder>",
+        "/x ",
+        "use tabs",
+    ]
 )
 texts = st.lists(pieces | st.text(max_size=8), max_size=6).map("".join)
 
@@ -226,7 +321,10 @@ def test_nothing_is_invented_and_reading_again_changes_nothing(text: str, forms:
     assert prompts.read(said.words, forms) == Prompt(said.words)
 
 
-@given(st.text(alphabet=st.characters(exclude_characters="<[/-#:"), max_size=200), st.sampled_from(FORMS))
+@given(
+    st.text(alphabet=st.characters(exclude_characters="<[/-#:"), max_size=200),
+    st.sampled_from(FORMS),
+)
 def test_plain_words_are_the_persons(text: str, forms: Forms):
     assert prompts.read(text, forms) == Prompt(text.strip())
 

@@ -106,11 +106,15 @@ def test_the_folder_of_a_chat_is_found_by_its_checksum(tmp_path: Path, by: str):
     lines = (head, {"id": "m1", "type": "user", "content": said})
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     if by == "list":
-        (tmp_path / ".gemini" / "projects.json").write_text(json.dumps({"projects": {str(shop): "shop"}}))
+        (tmp_path / ".gemini" / "projects.json").write_text(
+            json.dumps({"projects": {str(shop): "shop"}})
+        )
     if by == "mark":
         (path.parents[1] / ".project_root").write_text(str(shop))
 
-    [found] = agent("gemini").transcripts(Places(tmp_path, ELSEWHERE, {}, (str(shop),) if by == "known" else ()))
+    [found] = agent("gemini").transcripts(
+        Places(tmp_path, ELSEWHERE, {}, (str(shop),) if by == "known" else ())
+    )
 
     assert found.cwd == (_checksum(shop) if by == "nothing" else str(shop))
 
@@ -126,7 +130,10 @@ def test_a_session_of_a_subagent_of_codex_is_not_a_person_s(
     path = tmp_path / ".codex" / "archived_sessions" / "rollout-1.jsonl"
     path.parent.mkdir(parents=True)
     meta = {"id": "s-1", "cwd": "/home/ada/shop", "source": source}
-    path.write_text(json.dumps({"type": "session_meta", "timestamp": "2026-11-15T19:05:20Z", "payload": meta}) + "\n")
+    path.write_text(
+        json.dumps({"type": "session_meta", "timestamp": "2026-11-15T19:05:20Z", "payload": meta})
+        + "\n"
+    )
     [found] = agent("codex").transcripts(Places(tmp_path, None, {}))
     assert (found.session, found.agent, found.host) == (session, subagent, "codex")
 
@@ -142,7 +149,9 @@ PI = {
 
 
 @pytest.mark.parametrize("line", PI)
-def test_what_memory_put_in_front_of_pi_is_never_learnt_from_and_what_nobody_said_is_passed_over(line: str):
+def test_what_memory_put_in_front_of_pi_is_never_learnt_from_and_what_nobody_said_is_passed_over(
+    line: str,
+):
     said = list(agent("pi").utterances(json.loads(line)))
     assert [(one.voice, one.text) for one in said] == [(Voice.INJECTION, text) for text in PI[line]]
 
@@ -159,9 +168,19 @@ NOTE = "\n\nNote: The user's next message may contain a correction or preference
     [
         (REJECTED, {}, True, ""),
         ("This command requires approval", {}, True, ""),
-        ("Claude requested permissions to write to b.txt, but you haven't granted it yet.", {}, True, ""),
+        (
+            "Claude requested permissions to write to b.txt, but you haven't granted it yet.",
+            {},
+            True,
+            "",
+        ),
         ("Exit code 1\nPermission denied", {"userFeedback": "obey"}, False, ""),
-        (f"{SAYING}use npm", {"toolDenialKind": "user-rejected", "userFeedback": "use pnpm"}, True, "use pnpm"),
+        (
+            f"{SAYING}use npm",
+            {"toolDenialKind": "user-rejected", "userFeedback": "use pnpm"},
+            True,
+            "use pnpm",
+        ),
         ("Some words", {"toolDenialKind": "permission-rule"}, True, ""),
         ("Some words", {"toolDenialKind": "automode-blocked"}, True, ""),
         ("Some words", {"toolDenialKind": "interrupted"}, False, ""),
@@ -179,7 +198,9 @@ def test_a_refusal_is_known_and_what_is_said_with_it_is_said_by_the_person(
     assert result.voice is Voice.TOOL_RESULT
     assert result.call
     assert (claude_code.is_refused(text) or result.call.refused) is refused
-    assert [(one.voice, one.text, one.machine_made) for one in said] == [(Voice.PROMPT, words, False)][: bool(words)]
+    assert [(one.voice, one.text, one.machine_made) for one in said] == [
+        (Voice.PROMPT, words, False)
+    ][: bool(words)]
 
 
 def test_a_notification_tells_how_a_subagent_ended():
@@ -205,7 +226,9 @@ def write(path: Path, *lines: bytes) -> Path:
 
 
 def line(text: str, **fields: object) -> bytes:
-    return json.dumps({"type": "user", "message": {"role": "user", "content": text}, **fields}).encode()
+    return json.dumps(
+        {"type": "user", "message": {"role": "user", "content": text}, **fields}
+    ).encode()
 
 
 def test_a_session_is_told_in_order_by_who_spoke():
@@ -218,7 +241,14 @@ def test_a_session_is_told_in_order_by_who_spoke():
         "Why does the cart forget its items?", "And after a reload?", "Write a test for it.",
         "Go on with the checkout.",
     ]  # fmt: skip
-    assert by(Voice.REPLY) == ["Reading.", "The cart keeps its items now.", "OK.", "resumed ok", "continued ok", "ok"]
+    assert by(Voice.REPLY) == [
+        "Reading.",
+        "The cart keeps its items now.",
+        "OK.",
+        "resumed ok",
+        "continued ok",
+        "ok",
+    ]
     assert by(Voice.INJECTION) == ["You once wrote: carts live in the session."]
     assert [text[:31] for text in by(Voice.SUMMARY)] == ["This session is being continued"]
     machine_made = ["<task-notification>\n", "<command-name>/compa", "<local-command-stdou"]
@@ -226,10 +256,16 @@ def test_a_session_is_told_in_order_by_who_spoke():
     assert [one.voice for one in said[:3]] == [Voice.QUEUED, Voice.UNQUEUED, Voice.PROMPT]
     assert said[2].at == Moment.parse("2026-02-01T07:06:16.630000Z")
     assert said[2].prompt_id == "00000008-0000-4000-8000-000000000000"
-    calls = {one.call.id: one.call.name for one in said if one.voice is Voice.TOOL_CALL and one.call}
+    calls = {
+        one.call.id: one.call.name for one in said if one.voice is Voice.TOOL_CALL and one.call
+    }
     results = {one.call.id: one.call for one in said if one.voice is Voice.TOOL_RESULT and one.call}
     assert calls.keys() == results.keys()
-    assert sorted(calls[id] for id, result in results.items() if result.failed) == ["Bash", "Edit", "Read"]
+    assert sorted(calls[id] for id, result in results.items() if result.failed) == [
+        "Bash",
+        "Edit",
+        "Read",
+    ]
 
 
 def test_a_subagent_s_prompt_is_the_agent_s_not_a_person_s():
@@ -257,7 +293,9 @@ def test_any_shape_of_a_line_is_endured(tmp_path: Path, shape: object):
 # Reading on
 
 
-@pytest.mark.parametrize("now", [(b'{"type": "mode"}',), (line("another"), line("file"), line("altogether"))])
+@pytest.mark.parametrize(
+    "now", [(b'{"type": "mode"}',), (line("another"), line("file"), line("altogether"))]
+)
 def test_another_file_is_read_from_its_beginning(tmp_path: Path, now: tuple[bytes, ...]):
     path = write(tmp_path / "t.jsonl", line("one"), line("two"))
     before = Tail(path)
@@ -272,7 +310,9 @@ def test_another_file_is_read_from_its_beginning(tmp_path: Path, now: tuple[byte
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(st.lists(st.text(max_size=30), max_size=12), st.lists(st.integers(0, 400), max_size=6))
-def test_however_a_file_grows_each_line_comes_once(tmp_path: Path, said: list[str], stops: list[int]):
+def test_however_a_file_grows_each_line_comes_once(
+    tmp_path: Path, said: list[str], stops: list[int]
+):
     whole = b"".join(line(text) + b"\n" for text in said)
     path = tmp_path / "t.jsonl"
     cursor, found = Cursor(), list[object]()
@@ -303,7 +343,12 @@ def test_garbage_is_counted_and_passed_over(tmp_path: Path, garbage: str):
 
 def test_a_transcript_that_is_not_there_says_nothing(tmp_path: Path):
     (tmp_path / "folder").mkdir()
-    for path in (tmp_path / "missing", tmp_path / "folder", Path("nul\x00"), tmp_path / "missing" / "below"):
+    for path in (
+        tmp_path / "missing",
+        tmp_path / "folder",
+        Path("nul\x00"),
+        tmp_path / "missing" / "below",
+    ):
         assert spoken(path) == []
 
 
@@ -317,7 +362,11 @@ values = st.recursive(
 )
 keys = st.sampled_from(["type", "attachment", "message", "uuid", "isSidechain", "cwd", "n"]) | plain
 types = st.sampled_from(["user", "assistant", "attachment", "system", "api-request-blob"])
-hooks = st.builds(lambda type, text: {"type": type, "content": text}, st.sampled_from(["hook_success", "file"]), plain)
+hooks = st.builds(
+    lambda type, text: {"type": type, "content": text},
+    st.sampled_from(["hook_success", "file"]),
+    plain,
+)
 said = st.builds(lambda text: {"content": text}, plain)
 
 
@@ -349,7 +398,11 @@ def test_no_line_is_passed_over_in_which_something_is_said(
 @pytest.mark.parametrize("name", ["transcript-compacted.jsonl", "transcript-subagent.jsonl"])
 def test_what_is_only_kept_for_the_client_is_passed_over_and_the_cursor_goes_with_it(name: str):
     path = PAYLOADS / name
-    silent = [raw for raw in path.read_bytes().splitlines() if not list(claude_code.utterances(json.loads(raw)))]
+    silent = [
+        raw
+        for raw in path.read_bytes().splitlines()
+        if not list(claude_code.utterances(json.loads(raw)))
+    ]
     assert sum(not claude_code.may_speak(raw) for raw in silent) > 0.8 * len(silent)
     tail = Tail(path)
     tail.wanted = lambda line: b'"uuid":' not in line
@@ -357,7 +410,9 @@ def test_what_is_only_kept_for_the_client_is_passed_over_and_the_cursor_goes_wit
     assert tail.cursor.offset == path.stat().st_size
 
 
-def test_sessions_and_their_subagents_are_known_by_their_places_and_first_lines(left: Path, tmp_path: Path):
+def test_sessions_and_their_subagents_are_known_by_their_places_and_first_lines(
+    left: Path, tmp_path: Path
+):
     shutil.copy(PAYLOADS / "transcript-compacted.jsonl", left / "s-1.jsonl")
     for beside in (left / "s-1" / "subagents" / "agent-a1.jsonl", left / "agent-b2.jsonl"):
         beside.parent.mkdir(parents=True, exist_ok=True)
@@ -372,18 +427,26 @@ def test_sessions_and_their_subagents_are_known_by_their_places_and_first_lines(
     assert main.began == Moment.parse("2026-11-15T07:06:16.603Z")
     assert main.size == (left / "s-1.jsonl").stat().st_size
     assert main.cwd == "/home/dev/proj"
-    assert (sub.session, sub.agent) == (its["sessionId"], its["agentId"]) == (older.session, older.agent)
+    assert (
+        (sub.session, sub.agent)
+        == (its["sessionId"], its["agentId"])
+        == (older.session, older.agent)
+    )
 
 
 def test_the_folder_that_the_agent_was_told_to_use_is_looked_into(left: Path, tmp_path: Path):
     elsewhere = tmp_path / "config"
     shutil.move(left.parent.parent, elsewhere)
-    shutil.copy(PAYLOADS / "transcript.jsonl", elsewhere / "projects" / "-home-dev-proj" / "s-1.jsonl")
+    shutil.copy(
+        PAYLOADS / "transcript.jsonl", elsewhere / "projects" / "-home-dev-proj" / "s-1.jsonl"
+    )
 
     assert not listed(tmp_path)
     assert [one.session for one in listed(tmp_path, CLAUDE_CONFIG_DIR=str(elsewhere))] == ["s-1"]
     file = elsewhere / "projects" / "-home-dev-proj" / "s-1.jsonl"
-    assert [[one.session for one in listed(tmp_path, path)] for path in (file, left / "none.jsonl")] == [["s-1"], []]
+    assert [
+        [one.session for one in listed(tmp_path, path)] for path in (file, left / "none.jsonl")
+    ] == [["s-1"], []]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes have no names there")

@@ -71,7 +71,11 @@ def _texts(body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if isinstance(item.get("output"), str):
             yield role, item["output"]
     for item in body.get("messages", ()):  # Messages
-        parts = item["content"] if isinstance(item["content"], list) else [{"type": "text", "text": item["content"]}]
+        parts = (
+            item["content"]
+            if isinstance(item["content"], list)
+            else [{"type": "text", "text": item["content"]}]
+        )
         for part in parts:
             answered = part.get("content", ()) if part.get("type") == "tool_result" else ()
             blocks = [{"text": answered}] if isinstance(answered, str) else answered
@@ -80,7 +84,10 @@ def _texts(body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for item in body.get("contents", ()):  # generateContent
         for part in item.get("parts", ()):
             if "functionResponse" in part:
-                yield "tool", "\n".join(str(one) for one in part["functionResponse"]["response"].values())
+                yield (
+                    "tool",
+                    "\n".join(str(one) for one in part["functionResponse"]["response"].values()),
+                )
             yield item.get("role", ""), part.get("text", "")
 
 
@@ -92,7 +99,9 @@ class _AgentDoor(Door):
         if not is_contents and not path.endswith(("/responses", "/messages")):
             return self._refuse()
         body = json.loads(raw)
-        turn = self.server.stand_in.answer(Heard(Lane.MAIN if body.get("tools") else Lane.ASIDE, body))
+        turn = self.server.stand_in.answer(
+            Heard(Lane.MAIN if body.get("tools") else Lane.ASIDE, body)
+        )
         if is_contents:
             self._contents(turn, is_stream="stream" in path)
         elif path.endswith("/messages"):
@@ -114,7 +123,12 @@ class _AgentDoor(Door):
                 }  # fmt: skip
             else:
                 content = [{"type": "output_text", "text": part, "annotations": []}]
-                item = {"type": "message", "id": name("msg"), "role": "assistant", "content": content}
+                item = {
+                    "type": "message",
+                    "id": name("msg"),
+                    "role": "assistant",
+                    "content": content,
+                }
             self._event("response.output_item.done", output_index=index, item=item)
         tokens = turn.tokens or 10
         usage = {
@@ -125,12 +139,20 @@ class _AgentDoor(Door):
 
     def _contents(self, turn: Turn, *, is_stream: bool) -> None:
         parts = [
-            {"functionCall": {"name": part.tool, "args": part.input}} if isinstance(part, Use) else {"text": part}
+            {"functionCall": {"name": part.tool, "args": part.input}}
+            if isinstance(part, Use)
+            else {"text": part}
             for part in turn.says
         ]
         told = {
-            "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}],
-            "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15},
+            "candidates": [
+                {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
+            ],
+            "usageMetadata": {
+                "promptTokenCount": 10,
+                "candidatesTokenCount": 5,
+                "totalTokenCount": 15,
+            },
             "modelVersion": "gemini",
         }
         if not is_stream:
@@ -142,7 +164,9 @@ class _AgentDoor(Door):
 class Agent:
     """One program, in one world."""
 
-    name = program = settings_file = ""  # its program below `.agents`, as a pattern; its file in the home folder
+    name = program = settings_file = (
+        ""  # its program below `.agents`, as a pattern; its file in the home folder
+    )
     options: tuple[str, ...] = ()  # before the prompt
     variables: Mapping[str, str] = {}
 
@@ -158,7 +182,11 @@ class Agent:
         self.world.recollect("install", "--agent", self.name)
         if self.settings.exists():
             text = self.settings.read_text(encoding="utf-8")
-            patient = re.sub(r"( --deadline-ms \d+)? 2>/dev/null", f" --deadline-ms {PATIENCE_MS} 2>/dev/null", text)
+            patient = re.sub(
+                r"( --deadline-ms \d+)? 2>/dev/null",
+                f" --deadline-ms {PATIENCE_MS} 2>/dev/null",
+                text,
+            )
             self.settings.write_text(patient, encoding="utf-8")
         self.world.recollect("daemon", "start")
 
@@ -169,7 +197,10 @@ class Agent:
         """A session of one prompt, from its start to its end."""
         with Service(script) as service:
             self.prepare(service.url)
-            environ = {name: value.format(url=service.url) for name, value in {**_PROXIES, **self.variables}.items()}
+            environ = {
+                name: value.format(url=service.url)
+                for name, value in {**_PROXIES, **self.variables}.items()
+            }
             done = subprocess.run(
                 [str(found(self)), *self.options, prompt], cwd=self.world.project, env=self.world.environ() | environ,
                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=WAIT_S,
@@ -183,7 +214,13 @@ class Codex(Agent):
     name = "codex"
     program = "codex/node_modules/@openai/codex-*/vendor/*/bin/codex"
     settings_file = ".codex/hooks.json"
-    options = ("exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "-s", "read-only")
+    options = (
+        "exec",
+        "--skip-git-repo-check",
+        "--dangerously-bypass-hook-trust",
+        "-s",
+        "read-only",
+    )
     variables: Mapping[str, str] = {"STAND_IN_KEY": DUMMY_KEY}
 
     def prepare(self, url: str) -> None:
@@ -204,7 +241,9 @@ class Gemini(Agent):
 
     def prepare(self, url: str) -> None:
         self.settings.parent.mkdir(exist_ok=True)
-        old = json.loads(self.settings.read_text(encoding="utf-8")) if self.settings.exists() else {}
+        old = (
+            json.loads(self.settings.read_text(encoding="utf-8")) if self.settings.exists() else {}
+        )
         if not old.keys() >= _GEMINI.keys():
             self.settings.write_text(json.dumps({**_GEMINI, **old}, indent=2), encoding="utf-8")
 
@@ -216,13 +255,18 @@ class OpenCode(Agent):
     program = "opencode/node_modules/opencode-*/bin/opencode"
     settings_file = ".config/opencode/opencode.json"
     options = ("run", "-m", "anthropic/claude-sonnet-4-5")
-    variables: Mapping[str, str] = {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+    variables: Mapping[str, str] = {
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+    }
 
     def install(self) -> None:
         self.world.recollect("install", "--agent", self.name)
         self.original = self.plugin.read_text(encoding="utf-8")
         patient = f'["opencode", event, "--deadline-ms", "{PATIENCE_MS}"]'
-        text = self.original.replace('["opencode", event]', patient).replace("WAIT_MS = 2000", "WAIT_MS = 9000")
+        text = self.original.replace('["opencode", event]', patient).replace(
+            "WAIT_MS = 2000", "WAIT_MS = 9000"
+        )
         self.plugin.write_text(text, encoding="utf-8")
         self.world.recollect("daemon", "start")
 
@@ -236,7 +280,9 @@ class OpenCode(Agent):
 
     def prepare(self, url: str) -> None:
         self.settings.parent.mkdir(parents=True, exist_ok=True)
-        old = json.loads(self.settings.read_text(encoding="utf-8")) if self.settings.exists() else {}
+        old = (
+            json.loads(self.settings.read_text(encoding="utf-8")) if self.settings.exists() else {}
+        )
         provider = {"anthropic": {"options": {"baseURL": f"{url}/v1", "apiKey": DUMMY_KEY}}}
         new = {**old, "provider": provider, "autoupdate": False, "share": "disabled"}
         self.settings.write_text(json.dumps(new, indent=2), encoding="utf-8")

@@ -35,7 +35,9 @@ def test_what_was_done_in_a_session_is_a_thread_for_all(kind: type[Agent], world
     other.install()
     other.run(
         "Why does the checkout service fail when the inventory cache is cold?",
-        says("The inventory cache has no timeout: the checkout service waits for it until the gateway gives up."),
+        says(
+            "The inventory cache has no timeout: the checkout service waits for it until the gateway gives up."
+        ),
     )
     world.recollect("daemon", "stop")
 
@@ -46,8 +48,12 @@ def test_what_was_done_in_a_session_is_a_thread_for_all(kind: type[Agent], world
     assert soon(is_thread)
 
 
-@pytest.mark.parametrize(("kind", "tool", "key"), [(Gemini, "read_file", "file_path"), (OpenCode, "read", "filePath")])
-def test_a_virtual_file_is_read_where_the_agent_reads_files(world: World, kind: type[Agent], tool: str, key: str):
+@pytest.mark.parametrize(
+    ("kind", "tool", "key"), [(Gemini, "read_file", "file_path"), (OpenCode, "read", "filePath")]
+)
+def test_a_virtual_file_is_read_where_the_agent_reads_files(
+    world: World, kind: type[Agent], tool: str, key: str
+):
     other = driven(kind, world)
     other.install()
     world.recollect("pin", "The staging database listens on port 5544, not on 5432.")
@@ -65,7 +71,9 @@ def test_codex_is_reminded_of_a_rule_before_the_call_that_it_bears_on(world: Wor
     codex.install()
     world.recollect("rule", "add", "Never run git push without --dry-run first")
 
-    service = codex.run("go on", says(use("exec_command", cmd="git push origin main")), says("Done."))
+    service = codex.run(
+        "go on", says(use("exec_command", cmd="git push origin main")), says("Done.")
+    )
 
     assert service.heard[0].holds("git push without --dry-run") == 1
     assert service.heard[1].holds("git push without --dry-run") == 2
@@ -91,7 +99,9 @@ def test_the_tools_are_offered_and_answer(other: Agent, world: World):
     other.install()
     world.recollect("pin", "The staging database listens on port 5544, not on 5432.")
     service = other.run(
-        "ask memory", says(use(RECALLS[other.name], query="port of the staging database")), says("There.")
+        "ask memory",
+        says(use(RECALLS[other.name], query="port of the staging database")),
+        says("There."),
     )
     assert service.heard[1].holds("5544") >= 1
 
@@ -112,6 +122,12 @@ def test_codex_tells_us_when_it_has_compacted(world: World):
 def traces(world: World) -> list[Path]:
     """Files outside our home that speak of us; chats and what programs log of their own are theirs."""
     own = ".recollect .codex/sessions .codex/shell_snapshots .gemini/tmp .gemini/history .cache .local".split()
-    theirs = [path for path in world.home.rglob("*") if path.is_file() and not path.suffix.startswith(".sqlite")]
-    theirs = [path for path in theirs if not any(path.is_relative_to(world.home / name) for name in own)]
+    theirs = [
+        path
+        for path in world.home.rglob("*")
+        if path.is_file() and not path.suffix.startswith(".sqlite")
+    ]
+    theirs = [
+        path for path in theirs if not any(path.is_relative_to(world.home / name) for name in own)
+    ]
     return [path for path in theirs if b"recollect" in path.read_bytes().lower()]

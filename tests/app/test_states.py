@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 
 from recollect.agents import Cursor
 from recollect.app import states
-from recollect.app.states import CURSORS, NOTICES, THREAD_MARKS, ReadPart, ReadTranscript, State, ThreadMark
+from recollect.app.states import (
+    CURSORS,
+    NOTICES,
+    THREAD_MARKS,
+    ReadPart,
+    ReadTranscript,
+    State,
+    ThreadMark,
+)
 from recollect.model.session import StateRecord
 from recollect.store import SqliteStore, Store, Tuning
 
@@ -45,7 +53,9 @@ def test_a_state_is_read_back_as_it_was_written(one: ReadTranscript, key: str):
     assert CURSORS.find(store, key) is None
 
 
-@pytest.mark.parametrize("text", ["", "{", "null", "7.5", '["x", {}]', '{"x": [[]]}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["", "{", "null", "7.5", '["x", {}]', '{"x": [[]]}', "[" * 100_000]
+)
 def test_what_cannot_be_read_is_not_there(store: Store, text: str):
     for state in STATES:
         store.put(StateRecord(state.name, text))
@@ -54,7 +64,9 @@ def test_what_cannot_be_read_is_not_there(store: Store, text: str):
 
 def test_a_limit_keeps_the_newest(store: Store):
     NOTICES.write(store, [str(number) for number in range(9)])
-    THREAD_MARKS.write(store, {str(number): ThreadMark("w", "t", ("a", "b")) for number in range(60)})
+    THREAD_MARKS.write(
+        store, {str(number): ThreadMark("w", "t", ("a", "b")) for number in range(60)}
+    )
     assert NOTICES.read(store) == ["4", "5", "6", "7", "8"]
     assert list(THREAD_MARKS.read(store))[::49] == ["10", "59"]
     assert states.FOCUS.read(store) == ()

@@ -34,7 +34,9 @@ def mode(path: Path) -> int:
 
 @posix
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
-def test_a_written_file_is_private_whatever_the_umask_and_whoever_could_read_it_before(tmp_path: Path, umask: int):
+def test_a_written_file_is_private_whatever_the_umask_and_whoever_could_read_it_before(
+    tmp_path: Path, umask: int
+):
     (tmp_path / "old").write_text("old")
     (tmp_path / "old").chmod(0o666)
     os.umask(umask)
@@ -68,7 +70,9 @@ NO_PLAIN_FILE = {
 
 @posix
 @pytest.mark.parametrize("make", NO_PLAIN_FILE.values(), ids=NO_PLAIN_FILE)
-def test_what_is_no_plain_file_is_refused_and_left_as_it_was(tmp_path: Path, make: Callable[[Path, Path], None]):
+def test_what_is_no_plain_file_is_refused_and_left_as_it_was(
+    tmp_path: Path, make: Callable[[Path, Path], None]
+):
     outside, target = tmp_path / "outside", tmp_path / "home" / "a"
     outside.write_text("theirs")
     make(target, tmp_path)
@@ -89,7 +93,9 @@ def test_a_new_file_never_overwrites_nor_is_made_through_a_link(tmp_path: Path):
     (tmp_path / "work" / "a").symlink_to(tmp_path / "nowhere")
     (tmp_path / "linked").symlink_to(tmp_path / "home")
 
-    assert [create_new(tmp_path / "work" / "b", text, mode=0o644) for text in ("first", "second")] == [True, False]
+    assert [
+        create_new(tmp_path / "work" / "b", text, mode=0o644) for text in ("first", "second")
+    ] == [True, False]
     assert not create_new(tmp_path / "work" / "a", "ours", mode=0o644)
     with pytest.raises(OSError, match=r".*"):
         create_new(tmp_path / "linked" / "b", "ours", mode=0o644)
@@ -122,7 +128,9 @@ def test_of_many_that_make_a_file_at_once_one_wins_and_nobody_sees_half(tmp_path
 
 
 @posix
-def test_a_folder_swapped_for_a_link_meanwhile_lets_nothing_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_folder_swapped_for_a_link_meanwhile_lets_nothing_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     folder, aside, outside = tmp_path / "view", tmp_path / "aside", tmp_path / "outside"
     folder.mkdir()
     outside.mkdir()
@@ -139,12 +147,18 @@ def test_a_folder_swapped_for_a_link_meanwhile_lets_nothing_out(tmp_path: Path, 
 
 
 @posix
-def test_a_plain_file_is_read_up_to_a_limit_and_a_link_only_where_that_was_asked_for(tmp_path: Path):
+def test_a_plain_file_is_read_up_to_a_limit_and_a_link_only_where_that_was_asked_for(
+    tmp_path: Path,
+):
     (tmp_path / "a").write_bytes(b"12345")
     (tmp_path / "link").symlink_to(tmp_path / "a")
     os.mkfifo(tmp_path / "pipe")
 
-    assert read_limited(tmp_path / "a", 5) == read_limited(tmp_path / "link", 5, follow=True) == b"12345"
+    assert (
+        read_limited(tmp_path / "a", 5)
+        == read_limited(tmp_path / "link", 5, follow=True)
+        == b"12345"
+    )
     with pytest.raises(OSError, match="Larger"):
         read_limited(tmp_path / "a", 4)
     with pytest.raises(OSError, match=r".*"):
@@ -156,7 +170,9 @@ def test_a_plain_file_is_read_up_to_a_limit_and_a_link_only_where_that_was_asked
 
 # The home
 
-as_root = pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root can give a folder away")
+as_root = pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() != 0, reason="only root can give a folder away"
+)
 
 
 @posix
@@ -167,12 +183,16 @@ as_root = pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reaso
      ({"HOME": "/h/../i/"}, "/i/.recollect"), ({"RECOLLECT_HOME": "/x", "HOME": "/h"}, "/x"),
      ({"RECOLLECT_HOME": "mem"}, "mem")],
 )  # fmt: skip
-def test_the_home_is_what_the_environment_names_or_stands_in_the_users(environ: dict[str, str], expected: str):
+def test_the_home_is_what_the_environment_names_or_stands_in_the_users(
+    environ: dict[str, str], expected: str
+):
     assert home(environ) == Path.cwd() / expected
 
 
 @posix
-def test_without_home_the_list_of_users_is_asked_and_who_has_none_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch):
+def test_without_home_the_list_of_users_is_asked_and_who_has_none_is_told_what_to_set(
+    monkeypatch: pytest.MonkeyPatch,
+):
     import pwd
 
     listed: dict[int, SimpleNamespace] = {}
@@ -185,7 +205,9 @@ def test_without_home_the_list_of_users_is_asked_and_who_has_none_is_told_what_t
         assert "RECOLLECT_HOME" in refused.value.hint
     assert home({"RECOLLECT_HOME": "/x"}) == Path("/x")
     listed[os.getuid()] = SimpleNamespace(pw_dir="/listed")
-    assert [user_home(environ) for environ in ({}, {"HOME": ""}, {"HOME": "relative"})] == [Path("/listed")] * 3
+    assert [user_home(environ) for environ in ({}, {"HOME": ""}, {"HOME": "relative"})] == [
+        Path("/listed")
+    ] * 3
 
 
 def test_naming_and_checking_a_home_makes_nothing(tmp_path: Path):
@@ -211,7 +233,9 @@ def test_a_prepared_home_is_private_whatever_the_umask_and_one_that_others_can_e
     assert all(folder.is_dir() for folder in (there.projects, there.logs, there.user_store.parent))
     assert there.check() is True
     there.prepare()
-    monkeypatch.setattr(os, "chmod", lambda *_: pytest.fail("some file systems allow no change of modes"))
+    monkeypatch.setattr(
+        os, "chmod", lambda *_: pytest.fail("some file systems allow no change of modes")
+    )
     there.prepare()
 
 
@@ -223,7 +247,9 @@ def check_refused(root: Path, *, says: str) -> None:
 
 
 @posix
-def test_a_home_may_be_a_link_and_where_it_cannot_be_it_is_refused_and_the_path_to_one_is_never_made(tmp_path: Path):
+def test_a_home_may_be_a_link_and_where_it_cannot_be_it_is_refused_and_the_path_to_one_is_never_made(
+    tmp_path: Path,
+):
     (tmp_path / "disk").mkdir()
     (tmp_path / "mem").write_text("mine")
     for name, target in (("linked", "disk"), ("dangling", "nowhere"), ("loop", "loop")):
@@ -250,7 +276,9 @@ def test_another_users_home_is_refused_for_reading_too(tmp_path: Path):
     assert os.listdir(tmp_path / "theirs") == []
 
 
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root can write everywhere")
+@pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() == 0, reason="root can write everywhere"
+)
 def test_a_read_only_home_is_refused(tmp_path: Path):
     (tmp_path / "sealed").mkdir(mode=0o500)
     check_refused(tmp_path / "sealed" / "mem", says="cannot be used")
@@ -279,7 +307,9 @@ def alone(folder: Path) -> list[str]:
 
 
 @posix
-def test_a_file_is_replaced_whole_and_keeps_its_mode_and_a_new_one_gets_what_was_asked_for(folder: Path):
+def test_a_file_is_replaced_whole_and_keeps_its_mode_and_a_new_one_gets_what_was_asked_for(
+    folder: Path,
+):
     for kept in (None, 0o600, 0o644, 0o664):
         path = file(folder, mode=kept) if kept else folder / "settings.json"
         replace(read_snapshot(path), b"new", new_mode=0o640)
@@ -299,7 +329,9 @@ def test_attributes_stay(folder: Path):
 
 
 @posix
-@pytest.mark.parametrize("is_there", [True, False], ids=["a dotfile", "a file that is not there yet"])
+@pytest.mark.parametrize(
+    "is_there", [True, False], ids=["a dotfile", "a file that is not there yet"]
+)
 def test_a_link_stays_a_link_and_is_written_through(folder: Path, is_there: bool):
     dotfiles = folder / "dotfiles"
     dotfiles.mkdir()
@@ -309,7 +341,10 @@ def test_a_link_stays_a_link_and_is_written_through(folder: Path, is_there: bool
     path.symlink_to(Path("dotfiles") / "settings.json")
     replace(read_snapshot(path), b"new")
     assert path.is_symlink()
-    assert ((dotfiles / "settings.json").read_bytes(), alone(dotfiles)) == (b"new", ["settings.json"])
+    assert ((dotfiles / "settings.json").read_bytes(), alone(dotfiles)) == (
+        b"new",
+        ["settings.json"],
+    )
 
 
 @posix
@@ -331,8 +366,12 @@ def test_what_leads_out_of_a_project_is_no_file_too_large_or_not_utf8_is_refused
 
 
 @posix
-@pytest.mark.parametrize(("mode", "names", "says"), [(0o444, 1, "not to be written"), (0o644, 2, "other names")])
-def test_a_file_that_is_not_to_be_written_or_has_other_names_is_left(folder: Path, mode: int, names: int, says: str):
+@pytest.mark.parametrize(
+    ("mode", "names", "says"), [(0o444, 1, "not to be written"), (0o644, 2, "other names")]
+)
+def test_a_file_that_is_not_to_be_written_or_has_other_names_is_left(
+    folder: Path, mode: int, names: int, says: str
+):
     path = file(folder, mode=mode)
     if names == 2:
         os.link(path, folder / "other")
@@ -359,7 +398,11 @@ def test_a_folder_that_cannot_be_written_is_an_error_not_a_crash(folder: Path):
 @pytest.mark.parametrize("now", [b"theirs", None])
 @pytest.mark.parametrize("can_swap_names", [True, False])
 def test_a_file_that_came_went_or_was_changed_meanwhile_is_theirs(
-    folder: Path, was: bytes | None, now: bytes | None, can_swap_names: bool, monkeypatch: pytest.MonkeyPatch
+    folder: Path,
+    was: bytes | None,
+    now: bytes | None,
+    can_swap_names: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     if not can_swap_names:
         monkeypatch.setattr(files, "_exchange_names", lambda one, other: False)
@@ -409,8 +452,12 @@ def test_a_file_is_removed_only_if_it_is_what_was_found(
 
 
 @pytest.mark.skipif(sys.platform not in ("linux", "darwin"), reason="names cannot be swapped there")
-@pytest.mark.parametrize("moment", ["before the names are swapped", "into the file that was open", "over ours"])
-def test_no_edit_of_another_writer_is_lost(folder: Path, moment: str, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    "moment", ["before the names are swapped", "into the file that was open", "over ours"]
+)
+def test_no_edit_of_another_writer_is_lost(
+    folder: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+):
     path, calls = file(folder), 0
 
     def exchange(spare: Path, target: Path) -> bool:

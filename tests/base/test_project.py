@@ -35,7 +35,12 @@ OTHER_ID = "f" * 32
 
 
 def git(folder: Path, *words: str) -> None:
-    options = ("user.name=a", "user.email=a@example.org", "protocol.file.allow=always", "core.hooksPath=/dev/null")
+    options = (
+        "user.name=a",
+        "user.email=a@example.org",
+        "protocol.file.allow=always",
+        "core.hooksPath=/dev/null",
+    )
     with_options = [part for option in options for part in ("-c", option)]
     subprocess.run(["git", *with_options, *words], cwd=folder, check=True, capture_output=True)
 
@@ -137,7 +142,9 @@ def test_the_same_name_in_two_places_makes_two_projects(work: Path, at):
 # Repositories
 
 
-def test_a_repository_is_found_from_anywhere_inside_even_past_a_view_and_nothing_is_written(work: Path, at):
+def test_a_repository_is_found_from_anywhere_inside_even_past_a_view_and_nothing_is_written(
+    work: Path, at
+):
     repo = repository(work / "repo")
     (repo / "src" / ".ai").mkdir(parents=True)
     (repo / "src" / "deep").mkdir()
@@ -145,7 +152,9 @@ def test_a_repository_is_found_from_anywhere_inside_even_past_a_view_and_nothing
 
     found = {at(repo / inside) for inside in (".", "src", "src/deep", ".git", ".git/objects")}
 
-    assert [(one.root, one.name, one.common_dir) for one in found] == [(repo, "repo", repo / ".git")]
+    assert [(one.root, one.name, one.common_dir) for one in found] == [
+        (repo, "repo", repo / ".git")
+    ]
     assert sorted(repo.rglob("*")) == before
 
 
@@ -154,7 +163,12 @@ def test_work_trees_share_their_main_repository(work: Path, at, tmp_path: Path):
     git(repo, "worktree", "add", "-q", str(work / "feature"))
     git(repo, "worktree", "add", "-q", str(repo / "nested"))
     main = claimed(at(repo), tmp_path)
-    assert at(work / "feature") == at(repo / "nested") == at(repo / ".git" / "worktrees" / "feature") == main
+    assert (
+        at(work / "feature")
+        == at(repo / "nested")
+        == at(repo / ".git" / "worktrees" / "feature")
+        == main
+    )
 
     # By relative pointers too.
     (work / "feature" / ".git").write_text("gitdir: ../repo/.git/worktrees/feature\r\n")
@@ -163,7 +177,9 @@ def test_work_trees_share_their_main_repository(work: Path, at, tmp_path: Path):
 
 
 @pytest.mark.parametrize("place", ["proj.git", "proj/.bare", "proj/.git"])
-def test_work_trees_of_a_bare_repository_share_its_common_dir(work: Path, at, tmp_path: Path, place: str):
+def test_work_trees_of_a_bare_repository_share_its_common_dir(
+    work: Path, at, tmp_path: Path, place: str
+):
     origin, bare = repository(work / "origin"), work / place
     git(work, "clone", "-q", "--bare", str(origin), str(bare))
     git(bare, "worktree", "add", "-q", "-b", "one", str(work / "proj" / "one"))
@@ -172,7 +188,9 @@ def test_work_trees_of_a_bare_repository_share_its_common_dir(work: Path, at, tm
     claimed(at(bare), tmp_path)
     found = [at(folder) for folder in (bare, bare / "refs", work / "proj" / "one", work / "two")]
 
-    assert {(project.name, project.common_dir, project.key) for project in found} == {("proj", bare, ID)}
+    assert {(project.name, project.common_dir, project.key) for project in found} == {
+        ("proj", bare, ID)
+    }
 
 
 def test_a_pointer_to_a_bare_repository_beside_it_makes_the_folder_the_root(work: Path, at):
@@ -224,7 +242,9 @@ def test_the_first_to_claim_wins_and_the_id_is_private(work: Path, at, tmp_path:
         assert (work / "repo" / ".git" / ID_FILE).stat().st_mode & 0o777 == 0o600
 
 
-def test_a_folder_is_given_no_id_and_keeps_its_key_when_it_becomes_a_repository(work: Path, at, tmp_path: Path):
+def test_a_folder_is_given_no_id_and_keeps_its_key_when_it_becomes_a_repository(
+    work: Path, at, tmp_path: Path
+):
     before = at(work)
     assert claimed(before, tmp_path) == before
     assert os.listdir(work) == []
@@ -283,7 +303,11 @@ def pretend(evil: Path, victim: Project, how: str) -> None:
         case "a made-up work tree":
             (evil / "fake").mkdir(parents=True)
             (evil / ".git").write_text("gitdir: fake\n")
-            for name, text in (("HEAD", "ref: x"), ("gitdir", evil / ".git"), ("commondir", victim.common_dir)):
+            for name, text in (
+                ("HEAD", "ref: x"),
+                ("gitdir", evil / ".git"),
+                ("commondir", victim.common_dir),
+            ):
                 (evil / "fake" / name).write_text(f"{text}\n")
         case "a common dir named inside a git folder":
             (repository(evil) / ".git" / "commondir").write_text(f"{victim.common_dir}\n")
@@ -296,9 +320,17 @@ def pretend(evil: Path, victim: Project, how: str) -> None:
 @posix
 @pytest.mark.parametrize(
     "how",
-    [".git", ".git/worktrees/tree", "a link", "a made-up work tree", "a common dir named inside a git folder"],
+    [
+        ".git",
+        ".git/worktrees/tree",
+        "a link",
+        "a made-up work tree",
+        "a common dir named inside a git folder",
+    ],
 )
-def test_nothing_that_a_stranger_made_takes_anothers_memory(work: Path, at, victim: Project, how: str):
+def test_nothing_that_a_stranger_made_takes_anothers_memory(
+    work: Path, at, victim: Project, how: str
+):
     git(victim.root, "worktree", "add", "-q", str(work / "tree"))
     pretend(work / "evil", victim, how)
     project = at(work / "evil")
@@ -322,11 +354,15 @@ MALFORMED = (
 
 
 @posix
-def test_a_malformed_pointer_or_an_odd_thing_makes_the_folder_that_holds_it_the_project(work: Path, at):
+def test_a_malformed_pointer_or_an_odd_thing_makes_the_folder_that_holds_it_the_project(
+    work: Path, at
+):
     dot_git = work / "odd" / ".git"
     (work / "odd" / "sub").mkdir(parents=True)
     (work / "odd" / "loop").symlink_to(work / "odd" / "loop")
-    odd: list[Callable[[], object]] = [partial(dot_git.write_bytes, content) for content in MALFORMED]
+    odd: list[Callable[[], object]] = [
+        partial(dot_git.write_bytes, content) for content in MALFORMED
+    ]
     odd += [partial(dot_git.symlink_to, dot_git), partial(dot_git.symlink_to, work / "nowhere")]
     odd += [partial(os.mkfifo, dot_git), dot_git.mkdir]
     for make in odd:
@@ -427,7 +463,8 @@ def test_every_name_makes_a_folder_that_is_found_again(stores: Path, name: str):
 
 
 @pytest.mark.parametrize(
-    ("name", "made"), [("..", "project"), ("日本", "project"), (".hid", "hid"), ("a/../b", "a-..-b")]
+    ("name", "made"),
+    [("..", "project"), ("日本", "project"), (".hid", "hid"), ("a/../b", "a-..-b")],
 )
 def test_a_name_is_made_safe_for_a_folder(stores: Path, name: str, made: str):
     folder = make_store_folder(stores, Project(Path("/x"), name, None, "p" + "0" * 31))
@@ -447,10 +484,14 @@ def test_a_moved_and_renamed_repository_finds_its_store_and_the_card_follows(sto
     assert known(stores)[0].root == str(moved.root)
 
 
-def test_a_store_made_under_the_path_is_used_and_found_even_when_another_home_makes_an_id(stores: Path, tmp_path: Path):
+def test_a_store_made_under_the_path_is_used_and_found_even_when_another_home_makes_an_id(
+    stores: Path, tmp_path: Path
+):
     before = make_store_folder(stores, folder_project(Path("repo")))
     project = git_project(Path("repo"))
-    assert make_store_folder(stores, project) == before, "a folder that becomes a repository keeps its store"
+    assert make_store_folder(stores, project) == before, (
+        "a folder that becomes a repository keeps its store"
+    )
     assert claim(stores, project, ID) == project
     assert not Path("repo/.git", ID_FILE).exists()
 
@@ -477,7 +518,9 @@ def test_a_moved_folder_can_be_attached_to_its_store_again(stores: Path):
     assert [entry.attached for entry in shown.values() if entry.attached] == [store.name]
 
 
-def test_attaching_a_project_to_its_own_store_undoes_it_and_so_does_removing_the_other(stores: Path, pair: Pair):
+def test_attaching_a_project_to_its_own_store_undoes_it_and_so_does_removing_the_other(
+    stores: Path, pair: Pair
+):
     (one, store_one), (two, store_two) = pair
     for _ in range(2):
         attach(stores, two, store_one.name)
@@ -487,7 +530,9 @@ def test_attaching_a_project_to_its_own_store_undoes_it_and_so_does_removing_the
         assert (store_folder(stores, one), store_folder(stores, two)) == (store_one, store_two)
     attach(stores, two, store_one.name)
     shutil.rmtree(store_one)
-    assert store_folder(stores, two) == store_two, "one that was removed gives the project its own back"
+    assert store_folder(stores, two) == store_two, (
+        "one that was removed gives the project its own back"
+    )
 
 
 def test_a_second_move_may_name_either_folder_of_the_first(stores: Path):
@@ -522,13 +567,25 @@ def test_a_damaged_attachment_is_ignored(stores: Path):
 
 
 @pytest.mark.parametrize(
-    "card", ["", "[]", "{", "null", '{"root": 5, "name": null}', '{"root": "\\u0000"}', "[" * 60_000, "x" * 100_000]
+    "card",
+    [
+        "",
+        "[]",
+        "{",
+        "null",
+        '{"root": 5, "name": null}',
+        '{"root": "\\u0000"}',
+        "[" * 60_000,
+        "x" * 100_000,
+    ],
 )
 def test_a_damaged_card_hides_no_store(stores: Path, card: str):
     project = folder_project(Path("a"))
     store = make_store_folder(stores, project)
     (store / "project.json").write_text(card)
-    assert [(entry.folder, entry.name, entry.exists) for entry in known(stores)] == [(store, "a", False)]
+    assert [(entry.folder, entry.name, entry.exists) for entry in known(stores)] == [
+        (store, "a", False)
+    ]
     assert make_store_folder(stores, project) == store
     assert known(stores)[0].exists is True
 
@@ -540,13 +597,19 @@ def test_state_files_are_kept_out_of_commits_and_the_users_are_not():
     prepare_view(Path.cwd())
     lines = Path(".ai/.gitignore").read_text().splitlines()
     assert {"/heartbeat.json", "/focus.json", "/.gitignore"} <= set(lines)
-    assert not [line for line in lines if line.startswith("/recall")]  # virtual: agents must be free to read it
+    assert not [
+        line for line in lines if line.startswith("/recall")
+    ]  # virtual: agents must be free to read it
     assert not [line for line in lines if "agent.conf" in line or "memory" in line]
 
 
 @posix
-@pytest.mark.parametrize("layout", ["linked folder", "dangling folder", "linked file", "their own file", "file"])
-def test_nothing_is_written_over_theirs_nor_through_a_link_nor_where_it_cannot_be(tmp_path: Path, layout: str):
+@pytest.mark.parametrize(
+    "layout", ["linked folder", "dangling folder", "linked file", "their own file", "file"]
+)
+def test_nothing_is_written_over_theirs_nor_through_a_link_nor_where_it_cannot_be(
+    tmp_path: Path, layout: str
+):
     view, outside = Path(".ai"), tmp_path / "outside"
     outside.mkdir()
     match layout:

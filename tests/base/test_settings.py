@@ -50,7 +50,9 @@ def test_every_promised_setting_is_in_the_table_once():
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=NAMES)
-def test_every_setting_takes_its_own_default_has_a_reason_and_a_policy_that_fits_its_kind(setting: Setting):
+def test_every_setting_takes_its_own_default_has_a_reason_and_a_policy_that_fits_its_kind(
+    setting: Setting,
+):
     assert settings.canonical(setting, setting.default) == setting.default
     assert setting.reason.endswith(".")
     assert setting.name.startswith("MEMORY_")
@@ -72,14 +74,18 @@ def test_values_have_the_type_that_was_asked_for():
         loaded = load(None, None, {"MEMORY_RECALL_FLOOR": written_as})
         assert (loaded.figure("MEMORY_RECALL_FLOOR"), loaded.problems) == (floor, ())
     for name in ("MEMORY_LLM", "MEMORY_RULES_SYNC", "MEMORY_SKILLS", "MEMORY_TOASTS"):
-        assert defaults.switch(name) is False, "nothing that costs or writes elsewhere is on by default"
+        assert defaults.switch(name) is False, (
+            "nothing that costs or writes elsewhere is on by default"
+        )
 
 
 # The layers
 
 
 def test_each_layer_lies_over_the_one_before(tmp_path: Path):
-    mine = written(tmp_path, "MEMORY_LLM_CALLS_PER_DAY=40\nMEMORY_TOASTS=on\nMEMORY_SKILLS=on\n", "user.conf")
+    mine = written(
+        tmp_path, "MEMORY_LLM_CALLS_PER_DAY=40\nMEMORY_TOASTS=on\nMEMORY_SKILLS=on\n", "user.conf"
+    )
     theirs = written(tmp_path, "\nMEMORY_LLM_CALLS_PER_DAY=30\nMEMORY_TOASTS=off\n")
 
     loaded = load(mine, theirs, {"MEMORY_LLM_CALLS_PER_DAY": "60", "PATH": "/bin"})
@@ -92,14 +98,22 @@ def test_each_layer_lies_over_the_one_before(tmp_path: Path):
     assert source(loaded, "MEMORY_RECALL") == "default"
 
 
-@pytest.mark.parametrize("here", ["http://127.0.0.1:1/v1#m", "http://localhost/v1", "http://[::1]:8/v1", "/models/x"])
+@pytest.mark.parametrize(
+    "here", ["http://127.0.0.1:1/v1#m", "http://localhost/v1", "http://[::1]:8/v1", "/models/x"]
+)
 def test_what_stays_on_this_machine_may_be_set_in_the_environment(here: str):
     loaded = load(None, None, {"MEMORY_EMBEDDING_MODEL": here})
     assert (loaded.text("MEMORY_EMBEDDING_MODEL"), loaded.problems) == (here, ())
 
 
 @pytest.mark.parametrize(
-    "away", ["https://api.example.com/v1#m", "http://10.0.0.7/v1", "http://localhost.example.com/v1", "http://[::1/v1"]
+    "away",
+    [
+        "https://api.example.com/v1#m",
+        "http://10.0.0.7/v1",
+        "http://localhost.example.com/v1",
+        "http://[::1/v1",
+    ],
 )
 def test_another_machine_is_named_by_the_user_s_own_file_alone(tmp_path: Path, away: str):
     mine = written(tmp_path, f"MEMORY_EMBEDDING_MODEL={away}", "user.conf")
@@ -123,7 +137,11 @@ NARROWING = [
     ("MEMORY_RECALL_MODELS=a/b", "MEMORY_RECALL_MODELS=c/d", "a/b"),
     ("MEMORY_RECALL_PROMPTS=a/b", "MEMORY_RECALL_PROMPTS=c/d", "a/b"),
     ("MEMORY_EMBEDDING_MODEL=shipped", "MEMORY_EMBEDDING_MODEL=/tmp/x", "shipped"),
-    ("MEMORY_EMBEDDING_MODEL=shipped", "MEMORY_EMBEDDING_MODEL=http://127.0.0.1:99/v1#x", "shipped"),
+    (
+        "MEMORY_EMBEDDING_MODEL=shipped",
+        "MEMORY_EMBEDDING_MODEL=http://127.0.0.1:99/v1#x",
+        "shipped",
+    ),
     ("MEMORY_HALF_LIFE_DAYS=3", "MEMORY_HALF_LIFE_DAYS=0.1", "3"),
     ("MEMORY_JOURNAL_DAYS=365", "MEMORY_JOURNAL_DAYS=30", "365"),
     ("MEMORY_BACKUPS_KEPT=5", "MEMORY_BACKUPS_KEPT=3", "5"),
@@ -132,7 +150,9 @@ NARROWING = [
 
 
 @pytest.mark.parametrize(("stands", "says", "then"), NARROWING)
-def test_a_project_and_a_hooks_environment_only_narrow(tmp_path: Path, stands: str, says: str, then: str):
+def test_a_project_and_a_hooks_environment_only_narrow(
+    tmp_path: Path, stands: str, says: str, then: str
+):
     key, _, value = says.partition("=")
     mine = written(tmp_path, stands, "user.conf")
     by_file = load(mine, written(tmp_path, says), {})
@@ -145,9 +165,14 @@ def test_a_project_and_a_hooks_environment_only_narrow(tmp_path: Path, stands: s
             assert not loaded.problems
         else:
             (problem,) = loaded.problems
-            assert (f": {owner} may" in problem, problem.endswith(f" Using {then}.")) == (True, True)
+            assert (f": {owner} may" in problem, problem.endswith(f" Using {then}.")) == (
+                True,
+                True,
+            )
             assert source(loaded, key) == f"{mine}:1"
-    assert (by_shell.problems, source(by_shell, key)) == ((), "environment"), "the user's own shell may set anything"
+    assert (by_shell.problems, source(by_shell, key)) == ((), "environment"), (
+        "the user's own shell may set anything"
+    )
 
 
 def test_saying_what_already_stands_is_no_problem(tmp_path: Path):
@@ -156,12 +181,16 @@ def test_saying_what_already_stands_is_no_problem(tmp_path: Path):
     assert source(loaded, "MEMORY_LLM_COMMAND") == "default"
 
 
-WILD = st.sampled_from(["on", "off", "0", "1", "7", "50", "99999", "0.5", "single", "a/b", "0/3", "rm -rf", ""])
+WILD = st.sampled_from(
+    ["on", "off", "0", "1", "7", "50", "99999", "0.5", "single", "a/b", "0/3", "rm -rf", ""]
+)
 
 
 @hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(*2 * [st.dictionaries(st.sampled_from(NAMES), WILD)])
-def test_no_hook_environment_ever_widens(tmp_path: Path, mine: dict[str, str], hook: dict[str, str]):
+def test_no_hook_environment_ever_widens(
+    tmp_path: Path, mine: dict[str, str], hook: dict[str, str]
+):
     before = user(tmp_path, "\n".join(f"{name}={value}" for name, value in mine.items()))
     after = load(tmp_path / "agent.conf", None, hook, hook=True)
 
@@ -188,17 +217,23 @@ def test_no_hook_environment_ever_widens(tmp_path: Path, mine: dict[str, str], h
 def test_every_usual_way_to_write_a_line_is_read(tmp_path: Path, line: str):
     loaded = user(tmp_path, line)
     assert (loaded.switch("MEMORY_TOASTS"), loaded.problems) == (True, ())
-    command = user(tmp_path, "MEMORY_LLM_COMMAND=\"my llm --tag #1 'x'\"").text("MEMORY_LLM_COMMAND")
+    command = user(tmp_path, "MEMORY_LLM_COMMAND=\"my llm --tag #1 'x'\"").text(
+        "MEMORY_LLM_COMMAND"
+    )
     assert command == "my llm --tag #1 'x'", "a command keeps its words and its inner marks"
 
 
 BAD = {
     "on or off": ["RECALL=maybe", "RECALL="],
-    "a whole number from 3 to 1000": [f"BACKUPS_KEPT={value}" for value in ("2", "many", "٥", "5_0", "9" * 900)],
+    "a whole number from 3 to 1000": [
+        f"BACKUPS_KEPT={value}" for value in ("2", "many", "٥", "5_0", "9" * 900)
+    ],
     "a whole number from 30 to 36500": ["JOURNAL_DAYS=29"],
     "a number from 0.1 to 3650": ["HALF_LIFE_DAYS=nan", "HALF_LIFE_DAYS=inf", "HALF_LIFE_DAYS=0"],
     "a number from 0 to 1": ["SUSPEND_BELOW=-1"],
-    "a number from 0 to 1 or off": [f"RECALL_FLOOR={value}" for value in ("1.5", "-1", "low", "55%")],
+    "a number from 0 to 1 or off": [
+        f"RECALL_FLOOR={value}" for value in ("1.5", "-1", "low", "55%")
+    ],
     "off or single or double": ["RECALL_SCHEME=triple"],
     "offset/cycle": [f"FORGETTING_SCHEDULE={value}" for value in ("200/200", "0/0", "7")],
     "two names": ["RECALL_PROMPTS=../../x", "RECALL_MODELS=opus"],
@@ -207,9 +242,12 @@ BAD = {
 
 
 @pytest.mark.parametrize(
-    ("line", "expected"), [(f"MEMORY_{line}", expected) for expected, lines in BAD.items() for line in lines]
+    ("line", "expected"),
+    [(f"MEMORY_{line}", expected) for expected, lines in BAD.items() for line in lines],
 )
-def test_a_bad_value_is_reported_with_file_and_line_and_the_default_is_used(tmp_path: Path, line: str, expected: str):
+def test_a_bad_value_is_reported_with_file_and_line_and_the_default_is_used(
+    tmp_path: Path, line: str, expected: str
+):
     loaded = user(tmp_path, f"# mine\n{line}\n")
     key = line.partition("=")[0]
     default = load(None, None, {}).text(key)
@@ -221,7 +259,9 @@ def test_a_bad_value_is_reported_with_file_and_line_and_the_default_is_used(tmp_
     assert len(problem) <= len(str(tmp_path)) + 300
 
 
-def test_a_bad_value_leaves_the_layer_below_standing_and_of_a_key_set_twice_the_last_counts(tmp_path: Path):
+def test_a_bad_value_leaves_the_layer_below_standing_and_of_a_key_set_twice_the_last_counts(
+    tmp_path: Path,
+):
     mine = written(tmp_path, "MEMORY_BACKUPS_KEPT=7\nMEMORY_TOASTS=on\nMEMORY_BACKUPS_KEPT=8\n")
     loaded = load(mine, None, {"MEMORY_BACKUPS_KEPT": "lots"})
     assert loaded.count("MEMORY_BACKUPS_KEPT") == 8
@@ -235,17 +275,25 @@ def test_a_bad_value_leaves_the_layer_below_standing_and_of_a_key_set_twice_the_
     [("MEMORY_RECAL=off", "MEMORY_RECALL"), ("memory_toasts=on", "MEMORY_TOASTS"), ("RECALL=off", "MEMORY_RECALL"),
      ("MEMORY_HALFLIFE_DAYS=2", "MEMORY_HALF_LIFE_DAYS"), ("EDITOR=vi", "")],
 )  # fmt: skip
-def test_an_unknown_key_is_reported_with_what_was_probably_meant(tmp_path: Path, line: str, meant: str):
+def test_an_unknown_key_is_reported_with_what_was_probably_meant(
+    tmp_path: Path, line: str, meant: str
+):
     (problem,) = user(tmp_path, line).problems
-    assert problem.endswith(f"unknown setting (did you mean {meant}?)." if meant else "unknown setting.")
+    assert problem.endswith(
+        f"unknown setting (did you mean {meant}?)." if meant else "unknown setting."
+    )
 
 
 def test_other_programs_variables_are_not_our_business():
-    assert load(None, None, {"MEMORY_LIMIT": "2G", "MEMORY_RECALL": "", "EDITOR": "vi"}).problems == ()
+    assert (
+        load(None, None, {"MEMORY_LIMIT": "2G", "MEMORY_RECALL": "", "EDITOR": "vi"}).problems == ()
+    )
     assert len(load(None, None, {"MEMORY_TOAST": "on"}).problems) == 1
 
 
-@pytest.mark.parametrize("line", ["just words", "=on", "MEMORY-TOASTS=on", 'MEMORY_TOASTS="on', "MEMORY_TOASTS='on'x"])
+@pytest.mark.parametrize(
+    "line", ["just words", "=on", "MEMORY-TOASTS=on", 'MEMORY_TOASTS="on', "MEMORY_TOASTS='on'x"]
+)
 def test_a_line_that_is_no_setting_is_reported_and_the_rest_is_read(tmp_path: Path, line: str):
     loaded = user(tmp_path, f"{line}\nMEMORY_SKILLS=on\n")
     (problem,) = loaded.problems
@@ -272,7 +320,9 @@ def test_no_file_is_no_problem(tmp_path: Path):
     ],
     ids=["binary", "utf-16", "not utf-8", "10 MB"],
 )
-def test_a_file_that_is_no_settings_file_is_left_whole_and_reported_once(tmp_path: Path, content: bytes):
+def test_a_file_that_is_no_settings_file_is_left_whole_and_reported_once(
+    tmp_path: Path, content: bytes
+):
     loaded = user(tmp_path, content)
     (problem,) = loaded.problems
     assert problem.startswith(f"{tmp_path / 'agent.conf'}: cannot be read")
@@ -300,17 +350,25 @@ def test_a_file_full_of_mistakes_does_not_flood(tmp_path: Path):
     assert loaded.problems[-1].endswith("9980 more lines could not be used.")
 
 
-@pytest.mark.parametrize("line", ["MEMORY_TOASTS=a" + " " * 60_000 + "b", "export" + " " * 60_000, "'\" " * 20_000])
+@pytest.mark.parametrize(
+    "line", ["MEMORY_TOASTS=a" + " " * 60_000 + "b", "export" + " " * 60_000, "'\" " * 20_000]
+)
 def test_a_hostile_line_takes_no_time(tmp_path: Path, line: str):
     assert len(user(tmp_path, line).problems) == 1
 
 
 @hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.one_of(st.binary(), st.text().map(lambda t: t.encode("utf-8", "surrogatepass"))), st.data())
+@given(
+    st.one_of(st.binary(), st.text().map(lambda t: t.encode("utf-8", "surrogatepass"))), st.data()
+)
 def test_nothing_makes_it_raise(tmp_path: Path, content: bytes, data: st.DataObject):
-    environ = data.draw(st.dictionaries(st.sampled_from([*NAMES, "MEMORY_X"]), st.text(st.characters())))
+    environ = data.draw(
+        st.dictionaries(st.sampled_from([*NAMES, "MEMORY_X"]), st.text(st.characters()))
+    )
 
-    loaded = load(written(tmp_path, content), tmp_path / "agent.conf", environ, hook=data.draw(st.booleans()))
+    loaded = load(
+        written(tmp_path, content), tmp_path / "agent.conf", environ, hook=data.draw(st.booleans())
+    )
 
     assert [value.name for value in loaded.values] == NAMES
     for setting in SETTINGS:
@@ -342,6 +400,9 @@ def test_one_setting_is_changed_and_no_other_byte(before: str, value: str | None
 
 
 def test_a_setting_is_found_by_its_name_in_any_case_with_or_without_the_prefix():
-    found = {settings.find_setting(name) for name in ("MEMORY_RECALL_FLOOR", "recall-floor", " recall_floor ")}
+    found = {
+        settings.find_setting(name)
+        for name in ("MEMORY_RECALL_FLOOR", "recall-floor", " recall_floor ")
+    }
     assert [one.name for one in found if one] == ["MEMORY_RECALL_FLOOR"]
     assert settings.find_setting("floor") is None

@@ -71,7 +71,9 @@ def test_it_is_made_compared_shown_and_refused_as_a_dataclass_is(ask: Callable[[
         except (TypeError, AttributeError) as problem:
             return f"{type(problem).__mro__[-4]}: {problem}"
 
-    assert told(Point, Named) == told(_Point, _Named).replace("_Point", "Point").replace("_Named", "Named")
+    assert told(Point, Named) == told(_Point, _Named).replace("_Point", "Point").replace(
+        "_Named", "Named"
+    )
 
 
 def test_a_copy_has_what_was_changed_and_a_class_keeps_what_is_its_own():

@@ -129,7 +129,9 @@ def test_the_forms_are_those_of_the_specification_and_a_naive_time_is_taken_as_u
     assert NOON.stamp() == "20260201_120000"
 
 
-@pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01", "1e9", "2026-02-30T00:00:00Z", "\x00"])
+@pytest.mark.parametrize(
+    "text", ["", "yesterday", "2026-13-01", "1e9", "2026-02-30T00:00:00Z", "\x00"]
+)
 def test_what_is_no_time_is_refused(text: str):
     with pytest.raises(ValueError, match=r".*"):
         Moment.parse(text)
@@ -204,7 +206,9 @@ def test_only_those_of_a_session(log: Log, tmp_path: Path):
     log.line("prompt", session="abc-1")
     log.line("prompt", session="xyz-1", agent="abc")
     log.line("pin", change="c")
-    assert [parse_line(line)["session"] for line in read_last(tmp_path, limit=9, session="abc")] == ["abc-1"]
+    assert [
+        parse_line(line)["session"] for line in read_last(tmp_path, limit=9, session="abc")
+    ] == ["abc-1"]
 
 
 def test_lines_are_read_across_the_files_that_were_turned_over(log: Log, tmp_path: Path):
@@ -224,7 +228,9 @@ def test_a_watcher_sees_every_line_once_while_the_log_is_turned_over(log: Log, t
     assert seen == [str(number) for number in range(60)]
 
 
-def test_a_watcher_waits_for_a_log_that_is_not_there_and_for_lines_that_are_not_whole(tmp_path: Path):
+def test_a_watcher_waits_for_a_log_that_is_not_there_and_for_lines_that_are_not_whole(
+    tmp_path: Path,
+):
     watcher = LogFollower(tmp_path)
     assert watcher.read_new() == []
     (tmp_path / FILE).write_text("2026 prompt session=s-1\n2026 prom")
@@ -245,7 +251,12 @@ def test_a_line_is_read_into_its_parts():
 
 def test_a_secret_that_stands_where_a_value_is_cut_is_redacted_whole(tmp_path: Path):
     secret = "s3cret-" + "x" * 20
-    log = Log(tmp_path, SystemClock(), max_bytes=100_000, redact=lambda text: text.replace(secret, "[redacted]"))
+    log = Log(
+        tmp_path,
+        SystemClock(),
+        max_bytes=100_000,
+        redact=lambda text: text.replace(secret, "[redacted]"),
+    )
     log.line("e", problem="p" * 190 + secret + "tail" * 1_000)
     line = (tmp_path / FILE).read_text(encoding="utf-8")
     assert "s3cret" not in line

@@ -35,7 +35,9 @@ def test_a_program_that_does_not_wait_for_the_disk_loses_in_a_power_cut(tmp_path
         ("UPDATE memory SET body = 'the same'", Kept(lost=0, duplicates=1)),
     ],
 )
-def test_a_write_that_is_there_in_part_or_twice_is_noticed(harm: str, expected: Kept, tmp_path: Path):
+def test_a_write_that_is_there_in_part_or_twice_is_noticed(
+    harm: str, expected: Kept, tmp_path: Path
+):
     store, pinner = SqliteStore(tmp_path / "pins.db", Tuning(synchronous="OFF")), Pinner(1, 10)
     pins = [pinner.draw() for _ in range(2)]
     for pin in pins:
@@ -67,7 +69,10 @@ def test_the_specimen_has_some_of_everything(tmp_path: Path):
     [
         ("UPDATE memory SET seen = 1.0", {"memory"}),
         ("UPDATE memory SET \"group\" = 'x' WHERE seq = 1", {"memory", "memory_by_group"}),
-        ("DELETE FROM vector WHERE passage_seq = (SELECT max(seq) FROM passage)", {"vector", "vector_count"}),
+        (
+            "DELETE FROM vector WHERE passage_seq = (SELECT max(seq) FROM passage)",
+            {"vector", "vector_count"},
+        ),
         ("UPDATE term SET passages = passages + 1", {"term"}),
         ("DELETE FROM words_docsize WHERE id = (SELECT max(seq) FROM passage)", {"words: sizes"}),
         ("DROP INDEX alias_by_new", {"schema", "alias_by_new"}),

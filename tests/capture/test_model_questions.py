@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.capture import model_questions as questions
-from recollect.capture.model_questions import LAST_ACTS, MAX_LEARNINGS, MIN_ACTS, LearningKind, Proposal, find_learnings
+from recollect.capture.model_questions import (
+    LAST_ACTS,
+    MAX_LEARNINGS,
+    MIN_ACTS,
+    LearningKind,
+    Proposal,
+    find_learnings,
+)
 from recollect.capture.prompt_rules import find_rules
 from recollect.capture.prompt_text import Action, Draft, FoundRule
 from recollect.mcp.server import TOOLS
@@ -21,11 +28,21 @@ from tests.capture.acts import call, edited, failed, ran, replied, said
 from tests.cases import cases
 from tests.values import NOW, rule, thread
 
-KNOWN = (rule("Use npm", id="rule_1", body="Use npm here."), thread("The queue", id="thread_1", body="Redis."))
+KNOWN = (
+    rule("Use npm", id="rule_1", body="Use npm here."),
+    thread("The queue", id="thread_1", body="Redis."),
+)
 
 
 def tool(name: str) -> Act:
-    return Act(id="t", at=NOW, speaker=Speaker.TOOL, text="ok", use=ToolUse(ToolAction.OTHER, name), failed=False)
+    return Act(
+        id="t",
+        at=NOW,
+        speaker=Speaker.TOOL,
+        text="ok",
+        use=ToolUse(ToolAction.OTHER, name),
+        failed=False,
+    )
 
 
 def test_a_turn_begins_with_what_a_person_said_last():
@@ -58,12 +75,16 @@ def test_there_is_news_where_a_person_and_the_agent_spoke(acts: tuple[Act, ...],
         (call(ToolAction.READ, "", "", "/shop/.ai/memory/deploy.md"), False),
     ],
 )  # fmt: skip
-def test_who_wrote_memory_itself_is_not_second_guessed_and_reading_or_failing_is_not_writing(act: Act, is_write: bool):
+def test_who_wrote_memory_itself_is_not_second_guessed_and_reading_or_failing_is_not_writing(
+    act: Act, is_write: bool
+):
     assert questions.has_written_memory((said("remember this"), act, replied("done"))) is is_write
 
 
 def test_every_tool_that_counts_as_writing_is_one_of_ours():
-    assert {tool.name for tool in TOOLS if not tool.tool["annotations"]["readOnlyHint"]} >= questions.WRITES
+    assert {
+        tool.name for tool in TOOLS if not tool.tool["annotations"]["readOnlyHint"]
+    } >= questions.WRITES
 
 
 def test_the_last_fifty_messages_are_shown_and_nothing_that_tools_said():
@@ -74,7 +95,9 @@ def test_the_last_fifty_messages_are_shown_and_nothing_that_tools_said():
     assert "[person] q10\n" in asked
     assert "q9\n" not in asked
     assert "SECRET OUTPUT" not in asked
-    assert asked.endswith("## rule_1 (rule): Use npm\nUse npm here.\n\n## thread_1 (thread): The queue\nRedis.")
+    assert asked.endswith(
+        "## rule_1 (rule): Use npm\nUse npm here.\n\n## thread_1 (thread): The queue\nRedis."
+    )
     assert (ask.use, ask.reads) == (Use.REVIEW, "")
 
 
@@ -94,7 +117,9 @@ def test_new_words_and_new_sentences_are_proposed():
         Proposal("Migrations run before deploys.", rule_type=RuleType.CORRECTION),
         Proposal("The queue is Redis."),
     )
-    assert questions.read_proposals(f"```json\n{answer}\n```", KNOWN) == questions.read_proposals(answer, KNOWN)
+    assert questions.read_proposals(f"```json\n{answer}\n```", KNOWN) == questions.read_proposals(
+        answer, KNOWN
+    )
 
 
 @pytest.mark.parametrize(
@@ -143,7 +168,11 @@ def waiting(rule: str) -> FoundRule:
 
 
 def test_what_is_sure_is_not_asked_and_what_waits_for_the_person_is():
-    for text in ("From now on always use tabs in this project.", "what is the weather in rome", "```\nx = 1\n```"):
+    for text in (
+        "From now on always use tabs in this project.",
+        "what is the weather in rome",
+        "```\nx = 1\n```",
+    ):
         assert not questions.is_unsure(find_rules(text))
     assert questions.is_unsure(draft(SAID, waiting("Columns want snake case.")))
 
@@ -160,7 +189,11 @@ def test_what_is_pasted_is_not_sent_and_of_a_long_prompt_both_ends_are():
     ("text", "waits", "rule"),
     [
         ("the columns  want Snake case", [], "The columns want Snake case."),
-        ("columns want snake case", [waiting("The columns want snake case.")], "The columns want snake case."),
+        (
+            "columns want snake case",
+            [waiting("The columns want snake case.")],
+            "The columns want snake case.",
+        ),
     ],
 )
 def test_a_quoted_rule_is_in_force_in_the_persons_words_or_as_it_waits_in_the_inbox(
@@ -168,7 +201,11 @@ def test_a_quoted_rule_is_in_force_in_the_persons_words_or_as_it_waits_in_the_in
 ):
     for replied_with in (answer(text), f"Sure!\n```json\n{answer(text)}\n```"):
         [found] = questions.read_rule(replied_with, draft(SAID, *waits)).found
-        assert (found.rule, found.action, found.rule_type) == (rule, Action.STORED, RuleType.PREFERENCE)
+        assert (found.rule, found.action, found.rule_type) == (
+            rule,
+            Action.STORED,
+            RuleType.PREFERENCE,
+        )
 
 
 @pytest.mark.parametrize(
@@ -193,13 +230,17 @@ FILLER = [replied("I looked at the next file.") for _ in range(MIN_ACTS)]
 CAUSE = "The root cause was that `x.py` broke the build."
 
 
-@pytest.mark.parametrize(("text", "learnt", "kind"), cases("learnings", "causes_and_needs_are_learnt"))
+@pytest.mark.parametrize(
+    ("text", "learnt", "kind"), cases("learnings", "causes_and_needs_are_learnt")
+)
 def test_causes_and_needs_are_learnt(text: str, learnt: str, kind: str):
     (one,) = find_learnings([*FILLER, replied(text)])
     assert (one.text, one.kind, one.lane) == (learnt, kind, Lane.AGENT)
 
 
-@pytest.mark.parametrize("text", cases("learnings", "plans_guesses_questions_orders_and_quotes_are_not"))
+@pytest.mark.parametrize(
+    "text", cases("learnings", "plans_guesses_questions_orders_and_quotes_are_not")
+)
 def test_plans_guesses_questions_orders_and_quotes_are_not(text: str):
     assert find_learnings([*FILLER, replied(text)]) == ()
 
@@ -207,12 +248,18 @@ def test_plans_guesses_questions_orders_and_quotes_are_not(text: str):
 def test_the_person_s_words_are_the_person_s_and_pasted_text_is_nobody_s():
     (one,) = find_learnings([*FILLER, said("fyi the deploy needs `VAULT_TOKEN` from 1password")])
     assert (one.text, one.lane) == ("The deploy needs `VAULT_TOKEN` from 1password", Lane.USER)
-    log = "2026-01-01 10:00:00 ERROR the worker requires `REDIS_URL`\n2026-01-01 10:00:01 ERROR exit"
+    log = (
+        "2026-01-01 10:00:00 ERROR the worker requires `REDIS_URL`\n2026-01-01 10:00:01 ERROR exit"
+    )
     assert find_learnings([*FILLER, said(f"what is this?\n\n{log}")]) == ()
 
 
 def test_what_tools_machines_and_subagents_say_is_never_learnt():
-    others = (said(CAUSE, Speaker.TOOL), said(CAUSE, Speaker.MACHINE), replace(replied(CAUSE), agent="sub"))
+    others = (
+        said(CAUSE, Speaker.TOOL),
+        said(CAUSE, Speaker.MACHINE),
+        replace(replied(CAUSE), agent="sub"),
+    )
     assert find_learnings([*FILLER, *others]) == ()
 
 
@@ -227,7 +274,9 @@ def test_nothing_of_a_session_that_hardly_began_and_only_the_last_words_of_a_lon
 def test_few_are_kept_each_once_and_causes_first():
     many = [replied(f"`tool{number}` needs `VAR_{number}` to be exported.") for number in range(9)]
     kept = find_learnings([*FILLER, replied(f"{CAUSE} {CAUSE}"), *many])
-    assert [one.kind for one in kept] == [LearningKind.CAUSE] + [LearningKind.NEED] * (MAX_LEARNINGS - 1)
+    assert [one.kind for one in kept] == [LearningKind.CAUSE] + [LearningKind.NEED] * (
+        MAX_LEARNINGS - 1
+    )
     assert kept[1].text == "`tool8` needs `VAR_8` to be exported.", "the last word counts"
 
 
@@ -259,7 +308,9 @@ def learnt(*pairs: tuple[str, str]) -> list[tuple[str, Lane]]:
 
 def test_words_and_deeds_of_a_whole_session_are_sent_and_never_what_a_tool_printed():
     assert questions.ask_for_learnings(session()[-8:]) is None, "too short"
-    [(_, sent)], [(_, long)] = (ask.fields for n in (12, 200) if (ask := questions.ask_for_learnings(session(n))))
+    [(_, sent)], [(_, long)] = (
+        ask.fields for n in (12, 200) if (ask := questions.ask_for_learnings(session(n)))
+    )
     assert f"agent: {AGENT}" in sent
     assert "failed: run make test" in sent
     assert "SECRET OUTPUT" not in sent

@@ -49,18 +49,24 @@ def test_only_what_the_person_says_beside_a_paste_is_kept():
     assert "close" not in draft.verdict.rule
 
 
-@pytest.mark.parametrize(("said", "rule"), cases("prompt_rules", "a_rule_is_worded_as_a_sentence_that_stands_alone"))
+@pytest.mark.parametrize(
+    ("said", "rule"), cases("prompt_rules", "a_rule_is_worded_as_a_sentence_that_stands_alone")
+)
 def test_a_rule_is_worded_as_a_sentence_that_stands_alone(said: str, rule: str):
     assert find_rules(said).verdict.rule == rule
 
 
-@pytest.mark.parametrize(("said", "rule"), cases("prompt_rules", "no_word_that_bears_the_meaning_is_taken_away"))
+@pytest.mark.parametrize(
+    ("said", "rule"), cases("prompt_rules", "no_word_that_bears_the_meaning_is_taken_away")
+)
 def test_no_word_that_bears_the_meaning_is_taken_away(said: str, rule: str):
     assert word_rule([said], language("en")) == rule
 
 
 def test_what_a_sentence_points_back_to_is_kept_with_it():
-    rule = find_rules("you edited texts in legal/. hands off that folder, only the lawyers change it").verdict.rule
+    rule = find_rules(
+        "you edited texts in legal/. hands off that folder, only the lawyers change it"
+    ).verdict.rule
     assert "legal/" in rule
     assert "hands off" in rule.lower()
 
@@ -90,14 +96,18 @@ def test_a_hostile_prompt_costs_little(piece: str):
     assert time.process_time() - begun < 30
 
 
-@pytest.mark.parametrize(("said", "rule"), cases("prompt_rules", "a_standing_order_or_fact_is_in_force_at_once"))
+@pytest.mark.parametrize(
+    ("said", "rule"), cases("prompt_rules", "a_standing_order_or_fact_is_in_force_at_once")
+)
 def test_a_standing_order_or_fact_is_in_force_at_once(said: str, rule: str):
     found = in_force(said)
     assert len(found) == 1
     assert not rule or found == [rule]
 
 
-@pytest.mark.parametrize("said", cases("prompt_rules", "what_is_said_of_the_work_at_hand_is_not_in_force"))
+@pytest.mark.parametrize(
+    "said", cases("prompt_rules", "what_is_said_of_the_work_at_hand_is_not_in_force")
+)
 def test_what_is_said_of_the_work_at_hand_is_not_in_force(said: str):
     assert in_force(said) == []
 
@@ -132,7 +142,9 @@ def test_a_rule_names_the_very_words_that_it_was_made_from():
     assert one.span == "And we always use Decimal for money here, never float."
     assert one.span in said
     (file,) = find_rules("Use billing.py, not payment_utils.py.").found
-    assert file.rule == "Use billing.py, not payment_utils.py.", "a dot in a file name ends no sentence"
+    assert file.rule == "Use billing.py, not payment_utils.py.", (
+        "a dot in a file name ends no sentence"
+    )
 
 
 @pytest.mark.parametrize(("said", "found"), cases("prompt_rules", "rules_of_one_prompt"))
@@ -140,7 +152,9 @@ def test_each_rule_of_a_prompt_is_one_with_what_makes_it_lasting(said: str, foun
     assert in_force(said) == found
 
 
-@pytest.mark.parametrize("said", cases("prompt_rules", "orders_names_and_what_is_to_last_are_heard_in_each_language"))
+@pytest.mark.parametrize(
+    "said", cases("prompt_rules", "orders_names_and_what_is_to_last_are_heard_in_each_language")
+)
 def test_orders_names_and_what_is_to_last_are_heard_in_each_language(said: str):
     assert in_force(said)
 
@@ -148,7 +162,10 @@ def test_orders_names_and_what_is_to_last_are_heard_in_each_language(said: str):
 def test_a_rule_by_its_form_that_the_words_speak_against_waits():
     assert not in_force("this repo is a mess of scripts that run on cron")
     assert not in_force("the importer must never skip rows in this repo")
-    assert find_rules("we prefer many small functions over comments").verdict.action is not Action.DROPPED
+    assert (
+        find_rules("we prefer many small functions over comments").verdict.action
+        is not Action.DROPPED
+    )
 
 
 def test_words_only_add_what_waits_in_other_languages():
@@ -159,7 +176,9 @@ def test_words_only_add_what_waits_in_other_languages():
 
 
 def test_quotes_and_pastes_are_marks_and_never_words():
-    pieces = judge_prompt('the reviewer said "always use tabs in every single file", see:\n```\nnever push\n```').pieces
+    pieces = judge_prompt(
+        'the reviewer said "always use tabs in every single file", see:\n```\nnever push\n```'
+    ).pieces
     words = " ".join(trait for number in range(len(pieces)) for trait in traits(pieces, number))
     assert "tabs" not in words
     assert "push" not in words
@@ -217,7 +236,11 @@ def test_every_language_compiles(code: str):
 @pytest.mark.parametrize("name", [name for name in TABLES if name not in CODES])
 def test_a_module_uses_all_of_its_table_and_no_more(name: str):
     texts = [path.read_text(encoding="utf-8") for path in ROOM.glob("*.py")]
-    source = "".join(text for text in texts if f'("{name}")' in text or (name == "terms" and "import CUES" in text))
+    source = "".join(
+        text
+        for text in texts
+        if f'("{name}")' in text or (name == "terms" and "import CUES" in text)
+    )
     for kind, made in (("patterns", Patterns), ("words", Words)):
         alias = re.search(rf'^(\w+) = {made.__name__}\("{name}"\)$', source, re.MULTILINE)
         used = set(re.findall(rf"(?<!\w){alias[1]}\.(\w+)", source)) if alias else set()

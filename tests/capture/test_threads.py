@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from recollect.capture import records, thread_choice, turns
 from recollect.capture.records import join_records, make_record
-from recollect.capture.thread_choice import MAX_TURNS, Candidate, Continue, Leave, Open, Subject, dependence, turns_away
+from recollect.capture.thread_choice import (
+    MAX_TURNS,
+    Candidate,
+    Continue,
+    Leave,
+    Open,
+    Subject,
+    dependence,
+    turns_away,
+)
 from recollect.capture.titles import find_topics, make_title
 from recollect.capture.turns import Turn, message_id, own_words, split_turns
 from recollect.model.memory import Anchor, BridgeType, Lane, Status, Thread
@@ -26,7 +35,9 @@ FIX = turn(
     edited("docker/entrypoint.sh"),
     edited("docker/entrypoint.sh", "tests/clock.py"),
     ran("cd /srv && make nightly", "ok"),
-    replied("Done! The entrypoint sets the clock from the host now, and the nightly build passes.\n\nShall I commit?"),
+    replied(
+        "Done! The entrypoint sets the clock from the host now, and the nightly build passes.\n\nShall I commit?"
+    ),
 )
 
 
@@ -37,7 +48,10 @@ def test_a_turn_leaves_what_was_asked_found_decided_changed_and_run_and_how_it_e
     assert found.decided == "keep everything in UTC"
     assert found.changed == "docker/entrypoint.sh, tests/clock.py"
     assert found.ran == "make nightly (failed); make nightly"
-    assert found.ended == "The entrypoint sets the clock from the host now, and the nightly build passes."
+    assert (
+        found.ended
+        == "The entrypoint sets the clock from the host now, and the nightly build passes."
+    )
     assert "token from the future" in found.said
     assert "Let me look" not in found.said
 
@@ -48,8 +62,14 @@ KEPT = "The retry queue keeps its order now."
 @pytest.mark.parametrize(
     ("acts", "ended"),
     [
-        ([replied(KEPT), ran("git commit -m x"), replied("Committed.")], KEPT),  # an empty last word
-        ([ran('git add -A && git commit -m "Keep order"'), replied("Committed.")], "Committed: Keep order"),
+        (
+            [replied(KEPT), ran("git commit -m x"), replied("Committed.")],
+            KEPT,
+        ),  # an empty last word
+        (
+            [ran('git add -A && git commit -m "Keep order"'), replied("Committed.")],
+            "Committed: Keep order",
+        ),
         (
             [edited("a.py"), replied("Done! I've:\n\n1. **Removed** it\n2. Renamed `a`")],
             "I've: Removed it; Renamed `a`",
@@ -65,7 +85,10 @@ PLAN = "Implement the following plan:\n\n# Plan: Retries with backoff\n\n## Cont
 
 @pytest.mark.parametrize(
     ("prompt", "asked"),
-    [(PLAN, "Plan: Retries with backoff"), ("why does this fail?\n```\nTraceback: boom\n```", "why does this fail?")],
+    [
+        (PLAN, "Plan: Retries with backoff"),
+        ("why does this fail?\n```\nTraceback: boom\n```", "why does this fail?"),
+    ],
 )
 def test_a_plan_is_asked_for_by_its_heading_and_pasted_blocks_are_cut_out(prompt: str, asked: str):
     assert make_record(turn(said(prompt), replied("Implemented."))).asked == asked
@@ -91,7 +114,9 @@ def test_what_a_person_chose_or_said_in_refusing_is_decided():
     one = turn(
         said("add a linter"),
         call(
-            ToolAction.OTHER, "", 'User has answered your questions: "Two fit. Which linter?"="biome". You can go on.'
+            ToolAction.OTHER,
+            "",
+            'User has answered your questions: "Two fit. Which linter?"="biome". You can go on.',
         ),
         ran("npm i biome", refused=True),
         refusal,
@@ -102,8 +127,12 @@ def test_what_a_person_chose_or_said_in_refusing_is_decided():
 
 
 def test_a_report_of_a_subagent_is_kept_without_its_boilerplate():
-    report = call(ToolAction.DELEGATE, "look", "The cache is never emptied.\nagentId: a1 (for resuming)")
-    found = make_record(turn(said("why is it slow?"), report, replied("It is the cache, which is never emptied.")))
+    report = call(
+        ToolAction.DELEGATE, "look", "The cache is never emptied.\nagentId: a1 (for resuming)"
+    )
+    found = make_record(
+        turn(said("why is it slow?"), report, replied("It is the cache, which is never emptied."))
+    )
     assert "The cache is never emptied." in found.said
     assert "agentId" not in found.said
 
@@ -121,7 +150,9 @@ def test_looks_leave_nothing():
 
 def test_the_rest_of_a_turn_joins_its_record_once():
     old = make_record(FIX)
-    rest = make_record(turn(edited("b.py"), ran("make all"), replied("Everything is deployed now.")))
+    rest = make_record(
+        turn(edited("b.py"), ran("make all"), replied("Everything is deployed now."))
+    )
     both = join_records(old, rest)
     assert both.asked == old.asked
     assert both.changed.endswith(", b.py")
@@ -139,7 +170,10 @@ def test_any_turn_has_a_record_within_its_limits(prompt: str, reply: str):
     assert read_record(found.text()) is not None
 
 
-LOOKS, DOES = cases("records", "commands_that_only_look"), cases("records", "commands_that_do_something")
+LOOKS, DOES = (
+    cases("records", "commands_that_only_look"),
+    cases("records", "commands_that_do_something"),
+)
 
 
 @pytest.mark.parametrize("command", [*LOOKS, *DOES])
@@ -148,11 +182,17 @@ def test_commands_that_only_look(command: str):
 
 
 def test_nods_say_nothing():
-    assert [turns.says_nothing(text) for text in ("ok thanks!", "ls", "use pnpm")] == [True, True, False]
+    assert [turns.says_nothing(text) for text in ("ok thanks!", "ls", "use pnpm")] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_the_telling_lines_of_a_failure():
-    output = "\n".join(["collected 3 items", *["..."] * 50, "E   assert 1 == 2", "1 failed in 0.1s"])
+    output = "\n".join(
+        ["collected 3 items", *["..."] * 50, "E   assert 1 == 2", "1 failed in 0.1s"]
+    )
     found = make_record(turn(said("test it"), ran("make test", output, failed=True)))
     assert found.said == "`make test` failed: E assert 1 == 2 1 failed in 0.1s"
 
@@ -168,29 +208,47 @@ def test_a_turn_waits_for_its_end_but_not_for_ever():
 TOPICS = ("parse_header", "http parser")
 
 
-@pytest.mark.parametrize(("prompt", "wanted"), cases("titles", "a_request_is_named_without_what_leads_up_to_it"))
+@pytest.mark.parametrize(
+    ("prompt", "wanted"), cases("titles", "a_request_is_named_without_what_leads_up_to_it")
+)
 def test_a_request_is_named_without_what_leads_up_to_it(prompt: str, wanted: str):
-    assert make_title([Record(asked=prompt, ended="Done.")], ("x", "y")).casefold() == wanted.casefold()
+    assert (
+        make_title([Record(asked=prompt, ended="Done.")], ("x", "y")).casefold()
+        == wanted.casefold()
+    )
 
 
-@pytest.mark.parametrize(("ended", "wanted"), cases("titles", "where_the_request_names_nothing_the_outcome_does"))
+@pytest.mark.parametrize(
+    ("ended", "wanted"), cases("titles", "where_the_request_names_nothing_the_outcome_does")
+)
 @pytest.mark.parametrize("asked", cases("titles", "requests_that_name_nothing"))
 def test_where_the_request_names_nothing_the_outcome_does(asked: str, ended: str, wanted: str):
     assert make_title([Record(asked=asked, ended=ended)], ()) == wanted
 
 
 @pytest.mark.parametrize(("made", "title"), cases("titles", "records"))
-def test_a_plan_is_named_by_its_heading_and_a_long_sentence_is_cut(made: dict[str, str], title: str):
+def test_a_plan_is_named_by_its_heading_and_a_long_sentence_is_cut(
+    made: dict[str, str], title: str
+):
     assert make_title([Record(**made)]) == title
 
 
-@pytest.mark.parametrize(("prompt", "wanted"), cases("titles", "a_title_is_in_the_language_of_the_request"))
-def test_a_title_is_in_the_language_of_the_request_and_topics_stand_in_for_what_nobody_named(prompt: str, wanted: str):
+@pytest.mark.parametrize(
+    ("prompt", "wanted"), cases("titles", "a_title_is_in_the_language_of_the_request")
+)
+def test_a_title_is_in_the_language_of_the_request_and_topics_stand_in_for_what_nobody_named(
+    prompt: str, wanted: str
+):
     assert make_title([Record(asked=prompt)], TOPICS) == wanted
-    assert make_title([Record(asked="fix it", ended="Done.")], TOPICS) == "parse_header and http parser"
+    assert (
+        make_title([Record(asked="fix it", ended="Done.")], TOPICS)
+        == "parse_header and http parser"
+    )
 
 
-@pytest.mark.parametrize("prompt", ["", "日本語のタイトル", "a" * 500, '"""', "src/a/b/c.py", "?? !! ..", "`" * 9])
+@pytest.mark.parametrize(
+    "prompt", ["", "日本語のタイトル", "a" * 500, '"""', "src/a/b/c.py", "?? !! ..", "`" * 9]
+)
 def test_a_title_has_at_most_eight_words_and_is_never_empty(prompt: str):
     found = make_title([Record(asked=prompt)], ())
     assert found
@@ -202,15 +260,24 @@ PASSAGE = "The nightly import fails because `parse_row` treats an empty column a
 
 
 @pytest.mark.parametrize(("prompt", "did", "files", "expected"), cases("records", "used"))
-def test_what_the_turn_speaks_of_beyond_the_prompt_was_used(prompt: str, did: str, files: list[str], expected: bool):
+def test_what_the_turn_speaks_of_beyond_the_prompt_was_used(
+    prompt: str, did: str, files: list[str], expected: bool
+):
     assert turns.is_used(PASSAGE, prompt, did, files) is expected
 
 
 def test_a_literal_quote_is_an_echo_and_other_words_are_not():
-    told = ["webhooks\nThe handler stores the event id and returns early on a duplicate, so the mail goes out once."]
+    told = [
+        "webhooks\nThe handler stores the event id and returns early on a duplicate, so the mail goes out once."
+    ]
     assert own_words(f"From memory: {told[0]}", told) == ""
-    assert own_words("- thread thread_20260101_000000_0000ff [user] " + told[0].splitlines()[1], told) == ""
-    assert turns.is_quote("stores the event id and returns early on a duplicate", turns.runs_of(told))
+    assert (
+        own_words("- thread thread_20260101_000000_0000ff [user] " + told[0].splitlines()[1], told)
+        == ""
+    )
+    assert turns.is_quote(
+        "stores the event id and returns early on a duplicate", turns.runs_of(told)
+    )
     paraphrase = "Duplicated Stripe deliveries are dropped because we remember what we have already processed before."
     assert own_words(paraphrase, told) == paraphrase
 
@@ -224,8 +291,17 @@ def test_what_is_said_beside_a_quote_is_kept():
 # Where a turn belongs
 
 
-TAX = thread("Wrong tax for Quebec", topics=("tax", "quebec"), anchors=(Anchor("services/tax.py"),), drift=("tax",))
-WORK = turn(said("Shipping in Quebec needs the same tax"), edited("services/tax.py"), replied("Shipping is taxed now."))
+TAX = thread(
+    "Wrong tax for Quebec",
+    topics=("tax", "quebec"),
+    anchors=(Anchor("services/tax.py"),),
+    drift=("tax",),
+)
+WORK = turn(
+    said("Shipping in Quebec needs the same tax"),
+    edited("services/tax.py"),
+    replied("Shipping is taxed now."),
+)
 
 
 def about(one: Turn) -> Subject:
@@ -233,7 +309,9 @@ def about(one: Turn) -> Subject:
 
 
 def entry(one: Turn) -> thread_choice.Entry:
-    return thread_choice.Entry(message_id(one.acts[0]), one.acts[0].at, one.acts[-1].at, about(one), make_record(one))
+    return thread_choice.Entry(
+        message_id(one.acts[0]), one.acts[0].at, one.acts[-1].at, about(one), make_record(one)
+    )
 
 
 def decided(one: Turn, *candidates: Candidate) -> Continue | Open | Leave:
@@ -245,13 +323,18 @@ def decided(one: Turn, *candidates: Candidate) -> Continue | Open | Leave:
     [
         (Candidate(TAX, cover=0.3), True),  # the same files and words
         (Candidate(thread("Dark mode"), near=0.1, place=0), False),  # nothing in common
-        (Candidate(thread("GST and QST"), near=0.8), True),  # near in meaning, without a shared word
+        (
+            Candidate(thread("GST and QST"), near=0.8),
+            True,
+        ),  # near in meaning, without a shared word
         (Candidate(thread("GST and QST"), near=0.4), False),
     ],
 )
 def test_what_a_turn_has_in_common_with_a_thread_decides(candidate: Candidate, goes_on: bool):
     found = decided(WORK, candidate)
-    assert found.thread is candidate.thread if isinstance(found, Continue) else isinstance(found, Open)
+    assert (
+        found.thread is candidate.thread if isinstance(found, Continue) else isinstance(found, Open)
+    )
     assert isinstance(found, Continue) is goes_on
 
 
@@ -278,11 +361,21 @@ def test_a_topic_switch_is_never_dropped():
 @pytest.mark.parametrize(
     ("candidate", "is_fork"),
     [
-        (Candidate(thread("Taxes"), place=0, near=0.35, cover=0.1), True),  # it nearly belongs to the current thread
-        (Candidate(thread("Full", anchors=TAX.anchors, activations=MAX_TURNS), cover=0.3, near=0.9), False),
+        (
+            Candidate(thread("Taxes"), place=0, near=0.35, cover=0.1),
+            True,
+        ),  # it nearly belongs to the current thread
+        (
+            Candidate(
+                thread("Full", anchors=TAX.anchors, activations=MAX_TURNS), cover=0.3, near=0.9
+            ),
+            False,
+        ),
     ],
 )
-def test_a_new_thread_is_a_fork_or_goes_on_with_one_that_is_full(candidate: Candidate, is_fork: bool):
+def test_a_new_thread_is_a_fork_or_goes_on_with_one_that_is_full(
+    candidate: Candidate, is_fork: bool
+):
     found = decided(WORK, candidate)
     assert isinstance(found, Open)
     assert (found.parent, found.is_fork) == (candidate.thread, is_fork)
@@ -324,8 +417,14 @@ def test_topics_are_names_files_and_phrases():
 
 
 def test_a_summary_says_what_was_asked_found_and_decided_and_how_it_stands():
-    twice = Record(asked="Stripe webhooks come twice. Mails, too.", found="No id is stored.", ended="Ids are unique.")
-    last = Record(asked="commit", decided="never mail twice", ended="An outbox table sends each mail once.")
+    twice = Record(
+        asked="Stripe webhooks come twice. Mails, too.",
+        found="No id is stored.",
+        ended="Ids are unique.",
+    )
+    last = Record(
+        asked="commit", decided="never mail twice", ended="An outbox table sends each mail once."
+    )
     assert records.summarize_records([Record(asked="hm"), twice, last]).splitlines() == [
         "Asked: Stripe webhooks come twice.", "Found: No id is stored.", "Decided: never mail twice",
         "Ended: An outbox table sends each mail once.",
@@ -348,22 +447,33 @@ def test_any_text_has_a_title_topics_and_a_summary_within_their_limits(prompt: s
     thread_choice.thread_links(about(one), [TAX], Open(), session="s")
 
 
-@pytest.mark.parametrize("part", cases("threads", "text_that_is_made_to_be_slow_is_looked_at_in_part"))
+@pytest.mark.parametrize(
+    "part", cases("threads", "text_that_is_made_to_be_slow_is_looked_at_in_part")
+)
 def test_text_that_is_made_to_be_slow_is_looked_at_in_part(part: str):
     text = part * (8_000 // len(part))
     one = turn(said(text), edited("a.py"), replied(text))
     new, _ = thread_choice.open_thread("t", "s", entry(one))
-    assert isinstance(thread_choice.choose_thread(about(one), make_record(one), [Candidate(new, place=0)]), Continue)
+    assert isinstance(
+        thread_choice.choose_thread(about(one), make_record(one), [Candidate(new, place=0)]),
+        Continue,
+    )
     assert own_words(text, [text[:4_000]]) in ("", text)
 
 
 def test_a_thread_is_opened_with_all_it_needs():
     new, message = thread_choice.open_thread("thread_1", "s-1", entry(WORK))
-    assert (new.title, new.lane, new.group) == ("Shipping in Quebec needs the same tax", Lane.AGENT, "s-1")
+    assert (new.title, new.lane, new.group) == (
+        "Shipping in Quebec needs the same tax",
+        Lane.AGENT,
+        "s-1",
+    )
     assert new.anchors == (Anchor("services/tax.py"),)
     assert new.drift == new.topics[:1] != ()
     assert (message.thread_id, message.source) == ("thread_1", TURN)
-    assert message.content.startswith("Asked: Shipping in Quebec needs the same tax\nChanged: services/tax.py\n")
+    assert message.content.startswith(
+        "Asked: Shipping in Quebec needs the same tax\nChanged: services/tax.py\n"
+    )
 
 
 def test_without_the_agents_words_the_lane_is_the_tools():
@@ -381,7 +491,9 @@ def test_going_on_wakes_and_counts():
 
 def test_a_turn_that_goes_on_takes_its_own_place():
     begun = thread_choice.open_thread("t", "s", entry(WORK))
-    more = Turn((*WORK.acts, edited("services/shipping.py"), replied("Shipping by air is taxed too.")))
+    more = Turn(
+        (*WORK.acts, edited("services/shipping.py"), replied("Shipping by air is taxed too."))
+    )
     grown, message = thread_choice.continue_thread(begun[0], (begun[1],), entry(more))
     assert message.id == begun[1].id
     assert grown.activations == 1
@@ -407,8 +519,18 @@ MAIL = thread("Outbox for mails", topics=("outbox table", "mail worker"))
         (FILES, [TAX], Open(), [BridgeType.EXTENDS]),
         (FILES, [thread("x", anchors=TAX.anchors, group="s-1")], Open(), [BridgeType.SIBLING]),
         (Subject("refunds", ""), [], Open(TAX), [BridgeType.CHILD_OF]),
-        (Subject("this depends on the outbox table being there", ""), [MAIL], Open(), [BridgeType.DEPENDS]),
-        (Subject("replace the mail worker by a cron job", ""), [MAIL], Open(), [BridgeType.REPLACES]),
+        (
+            Subject("this depends on the outbox table being there", ""),
+            [MAIL],
+            Open(),
+            [BridgeType.DEPENDS],
+        ),
+        (
+            Subject("replace the mail worker by a cron job", ""),
+            [MAIL],
+            Open(),
+            [BridgeType.REPLACES],
+        ),
         (Subject("the outbox table and the mail worker are slow", ""), [MAIL], Open(), []),
         (Subject("replace the old thing", ""), [MAIL], Open(), []),
     ],
@@ -416,4 +538,6 @@ MAIL = thread("Outbox for mails", topics=("outbox table", "mail worker"))
 def test_links_come_from_evidence_and_never_from_likeness(
     about: Subject, others: list[Thread], decision: Open, links: list[BridgeType]
 ):
-    assert [link.type for link in thread_choice.thread_links(about, others, decision, session="s-1")] == links
+    assert [
+        link.type for link in thread_choice.thread_links(about, others, decision, session="s-1")
+    ] == links

@@ -54,7 +54,9 @@ def run(*args: str, stdin: bytes = b"") -> Ran:
 
 
 def program(*args: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([sys.executable, "-m", "recollect", *args], capture_output=True, timeout=120, **options)
+    return subprocess.run(
+        [sys.executable, "-m", "recollect", *args], capture_output=True, timeout=120, **options
+    )
 
 
 def parsed(command_line: str) -> None:
@@ -95,7 +97,9 @@ def _text(stream: io.TextIOWrapper) -> str:
 needs_pty = pytest.mark.skipif(sys.platform == "win32", reason="no pty there")
 
 
-def at_terminal(*args: str, typed: bytes = b"", env: Mapping[str, str] | None = None) -> tuple[int, bytes]:
+def at_terminal(
+    *args: str, typed: bytes = b"", env: Mapping[str, str] | None = None
+) -> tuple[int, bytes]:
     """Exit code, and every byte that the terminal was given."""
     code, shown = with_keys(*args, keys=[], typed=typed, env=env or {})
     return code, shown.encode()

@@ -25,7 +25,9 @@ def tree(top: type[RecollectError] = RecollectError) -> Iterator[type[RecollectE
 
 
 @pytest.mark.parametrize("error", [*tree()], ids=lambda error: error.__name__)
-def test_every_error_of_the_tree_ends_with_its_own_code(error: type[RecollectError], monkeypatch: pytest.MonkeyPatch):
+def test_every_error_of_the_tree_ends_with_its_own_code(
+    error: type[RecollectError], monkeypatch: pytest.MonkeyPatch
+):
     def fails(*_: object, **__: object) -> int:
         problem = error.__new__(error)
         RecollectError.__init__(problem, "It did not work.", hint="Try again.")
@@ -35,7 +37,11 @@ def test_every_error_of_the_tree_ends_with_its_own_code(error: type[RecollectErr
 
     assert run("status") == Ran(error.exit_code, "", "recollect: It did not work.\n  Try again.\n")
     told = run("status", "--json").error
-    assert (told["type"], told["exit_code"], told["hint"]) == (error.__name__, error.exit_code, "Try again.")
+    assert (told["type"], told["exit_code"], told["hint"]) == (
+        error.__name__,
+        error.exit_code,
+        "Try again.",
+    )
 
 
 def test_what_nobody_foresaw_is_one_line_and_exit_code_1(monkeypatch: pytest.MonkeyPatch):

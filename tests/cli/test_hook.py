@@ -18,7 +18,9 @@ from recollect.ops import rules
 
 
 def run(command: click.Command, *args: str, given: dict[str, Any] | None = None) -> Result:
-    result = CliRunner().invoke(command, args, input=json.dumps(given or {}), catch_exceptions=False)
+    result = CliRunner().invoke(
+        command, args, input=json.dumps(given or {}), catch_exceptions=False
+    )
     assert result.exit_code == 0
     return result
 
@@ -56,5 +58,7 @@ def test_the_log_tells_what_was_decided_in_a_session():
 def test_a_plugin_reaches_the_program_through_the_home():
     run(hook, "--prepare")
     program = Path(os.environ["RECOLLECT_HOME"]) / "bin" / "recollect"
-    ran = subprocess.run([program, "--version"], capture_output=True, text=True, check=True, timeout=60)
+    ran = subprocess.run(
+        [program, "--version"], capture_output=True, text=True, check=True, timeout=60
+    )
     assert ran.stdout == f"recollect {__version__}\n"

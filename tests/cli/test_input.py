@@ -15,7 +15,9 @@ from recollect.model.result import Scope
 from tests.cli.run import at_terminal, needs_pty, pinned, program, run, with_keys
 from tests.values import act, plan, rule
 
-posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links, shells and pipes are another matter there")
+posix = pytest.mark.skipif(
+    sys.platform == "win32", reason="modes, links, shells and pipes are another matter there"
+)
 
 
 def body(id: str) -> str:
@@ -43,7 +45,9 @@ def test_streams_that_are_closed_are_empty():
     closed = [sys.executable, "-m", "recollect"]
 
     def run_closed(command: str) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(["sh", "-c", f'"$@" {command}', "sh", *closed], capture_output=True, timeout=60)
+        return subprocess.run(
+            ["sh", "-c", f'"$@" {command}', "sh", *closed], capture_output=True, timeout=60
+        )
 
     read = run_closed("pin - <&-")
     assert (read.returncode, b"nothing to pin" in read.stderr) == (2, True)
@@ -72,7 +76,10 @@ def test_a_reader_that_leaves_early_is_no_failure():
     os.close(read)
     for args in (["config"], ["config", "--json"], ["--help"], ["pin", "--help"]):
         done = subprocess.run(
-            [sys.executable, "-m", "recollect", *args], stdout=write, stderr=subprocess.PIPE, timeout=60
+            [sys.executable, "-m", "recollect", *args],
+            stdout=write,
+            stderr=subprocess.PIPE,
+            timeout=60,
         )
         assert (done.returncode, done.stderr) == (0, b"")
     os.close(write)
@@ -80,7 +87,11 @@ def test_a_reader_that_leaves_early_is_no_failure():
 
 def test_any_locale_can_print_any_text():
     id = pinned("日本 é 🎉")
-    done = program("show", id, env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"})
+    done = program(
+        "show",
+        id,
+        env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"},
+    )
     assert "日本 é 🎉" in done.stdout.decode("utf-8")
 
 
@@ -111,13 +122,18 @@ def shown(id: str) -> tuple[str, str, list[str]]:
 @needs_pty
 def test_a_memory_is_edited_in_the_users_editor():
     id = pinned("Old words.\n\nMore.", "--title", "Old: title", "--topics", "a,b")
-    code, said = edited(id, "t = t.replace('Old: title', 'New: title').replace('a, b', 'a, c').replace('More', 'Less')")
+    code, said = edited(
+        id,
+        "t = t.replace('Old: title', 'New: title').replace('a, b', 'a, c').replace('More', 'Less')",
+    )
     assert (code, f"Changed {id[-6:]}." in said) == (0, True)
     assert shown(id) == ("New: title", "Old words.\n\nLess.", ["a", "c"])
 
 
 @needs_pty
-@pytest.mark.parametrize("body", ["no newline", "one newline\n", "three\n\n\n", "windows\r\nlines\r\n", "  spaces  "])
+@pytest.mark.parametrize(
+    "body", ["no newline", "one newline\n", "three\n\n\n", "windows\r\nlines\r\n", "  spaces  "]
+)
 def test_what_the_person_did_not_touch_stays_as_it_was(body: str):
     id = run("pin", "-", "--title", "Old", "--json", stdin=body.encode()).json["ids"][0]
     code, _ = edited(id, "t = t.replace('Title: Old', 'Title: New')")
@@ -133,7 +149,9 @@ def test_what_the_person_did_not_touch_stays_as_it_was(body: str):
 )  # fmt: skip
 def test_an_edit_that_cannot_be_taken_changes_nothing(script: str, said: str):
     id = pinned("words", "--title", "x")
-    code, told = at_terminal("edit", id, env=editor(script) if script else {"EDITOR": "no-such-editor", "VISUAL": ""})
+    code, told = at_terminal(
+        "edit", id, env=editor(script) if script else {"EDITOR": "no-such-editor", "VISUAL": ""}
+    )
     assert (code, said in told.decode()) == (2, True), told
     assert shown(id)[:2] == ("x", "words")
 
@@ -151,7 +169,9 @@ def test_without_a_terminal_options_are_asked_for():
 def waiting() -> list[str]:
     app = App.open(Path.cwd())
     for text in ("Use conventional commits.", "Use snapshot tests.", "Use guard clauses."):
-        app.writer(Scope.USER).apply(plan(Create(rule(text, body=text, status=Status.CANDIDATE))), act())
+        app.writer(Scope.USER).apply(
+            plan(Create(rule(text, body=text, status=Status.CANDIDATE))), act()
+        )
     app.close()
     return [card["body"] for card in run("inbox", "--json").json]
 
@@ -203,6 +223,9 @@ def calls_us(name: str) -> bool:
 def test_only_those_that_a_person_chooses_are_installed(keys: list[bytes], ends: int):
     code, shown = with_keys("install", keys=keys)
     assert (code, "Codex was found" in shown) == (ends, True), shown
-    called = [calls_us(name) for name in (".codex/hooks.json", ".gemini/settings.json", ".claude/settings.json")]
+    called = [
+        calls_us(name)
+        for name in (".codex/hooks.json", ".gemini/settings.json", ".claude/settings.json")
+    ]
     assert called == [False, ends == 0, False]
     assert (Path.home() / ".recollect" / "bin").exists() is (ends == 0)

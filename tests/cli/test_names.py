@@ -65,7 +65,10 @@ def test_an_older_name_works_and_is_listed_nowhere(alias: str, name: str):
     words = alias.split(" --")[0].split()
     assert run(*words, "--help").code == 0
     assert f" {words[-1]} " not in run("--help").out
-    assert all(f"  {' '.join(words)} " not in run("help", group).out for group in ("memories", "notes", "maintenance"))
+    assert all(
+        f"  {' '.join(words)} " not in run("help", group).out
+        for group in ("memories", "notes", "maintenance")
+    )
 
 
 def test_the_plural_takes_the_commands_of_the_singular():
@@ -80,7 +83,8 @@ def test_help_shows_a_dozen_commands_and_names_the_groups_of_the_rest():
         "ui install status recall rules inbox notes why undo import doctor demo".split()
     )
     listed = " ".join(
-        run("help", group).out for group in ("memories", "notes", "maintenance", "teams", "agents", "developers")
+        run("help", group).out
+        for group in ("memories", "notes", "maintenance", "teams", "agents", "developers")
     )
     assert all(op.name in listed for op in OPS)
     assert run("help").out == said
@@ -88,18 +92,37 @@ def test_help_shows_a_dozen_commands_and_names_the_groups_of_the_rest():
 
 
 @pytest.mark.parametrize("columns", [60, 80])
-def test_lists_fit_the_terminal_and_no_cell_takes_a_second_line(columns: int, monkeypatch: pytest.MonkeyPatch):
+def test_lists_fit_the_terminal_and_no_cell_takes_a_second_line(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("COLUMNS", str(columns))
     ids = []
     for number in range(3):
-        ids.append(pinned(f"A title that is much longer than the terminal is wide: {number} " + "word " * 20))
-        run("rule", "add", f"Never use the tool number {number}, which is older than the other one and slower " * 2)
-        run("note", "save", "Words.", "--title", f"A note with a title that goes on and on, number {number}")
+        ids.append(
+            pinned(
+                f"A title that is much longer than the terminal is wide: {number} " + "word " * 20
+            )
+        )
+        run(
+            "rule",
+            "add",
+            f"Never use the tool number {number}, which is older than the other one and slower "
+            * 2,
+        )
+        run(
+            "note",
+            "save",
+            "Words.",
+            "--title",
+            f"A note with a title that goes on and on, number {number}",
+        )
     for args in (("threads",), ("rules",), ("inbox", "list"), ("notes",), ("log",)):
         lines = run(*args).out.splitlines()
         assert max(map(len, lines)) <= columns, args
     rows = [row.split() for row in run("threads").out.splitlines()[1:]]
-    assert [(row[0], row[-1]) for row in rows] == [(str(n), id[-6:]) for n, id in enumerate(reversed(ids), 1)]
+    assert [(row[0], row[-1]) for row in rows] == [
+        (str(n), id[-6:]) for n, id in enumerate(reversed(ids), 1)
+    ]
 
 
 Completes = Callable[[str], list[str]]
@@ -162,7 +185,12 @@ def parsed(op: Op, *options: str) -> dict[str, Any]:
     """What a command hands to its function when nothing but what it must have is given."""
     wanted = op.parameters
     needed = [_sample(one) for one in wanted if one.required and one.positional]
-    needed += [part for one in wanted if one.required and not one.positional for part in (_flag(one), _sample(one))]
+    needed += [
+        part
+        for one in wanted
+        if one.required and not one.positional
+        for part in (_flag(one), _sample(one))
+    ]
     command = command_of(op)
     params = command.make_context(op.name, [*options, *needed]).params
     return values_from(wanted, params)
@@ -194,7 +222,9 @@ def test_a_command_uses_its_functions_defaults_and_every_switch_can_be_set_both_
 def test_a_tool_names_the_functions_own_defaults(tool: Tool):
     defaults = function_defaults(BY_OP[tool.op])
     for name, schema in tool.arguments.items():
-        if "default" not in schema or name == "dry_run":  # a mode of every write: off unless it is asked for
+        if (
+            "default" not in schema or name == "dry_run"
+        ):  # a mode of every write: off unless it is asked for
             assert schema.get("default", False) is False
             continue
         wanted = defaults[tool.renamed.get(name, name)]
@@ -206,10 +236,14 @@ def test_a_tool_names_the_functions_own_defaults(tool: Tool):
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_a_tool_without_options_calls_its_function_with_the_functions_own_defaults(tool: Tool):
     needed: dict[str, Any] = {
-        name: schema["type"] == "boolean" or "x" for name, schema in tool.arguments.items() if "default" not in schema
+        name: schema["type"] == "boolean" or "x"
+        for name, schema in tool.arguments.items()
+        if "default" not in schema
     }
     defaults = function_defaults(BY_OP[tool.op])
-    as_null = {name: None for name, schema in tool.arguments.items() if schema.get("default", ...) is None}
+    as_null = {
+        name: None for name, schema in tool.arguments.items() if schema.get("default", ...) is None
+    }
     for given in (needed, needed | as_null):
         call = parse_call(json.dumps(make_call(tool, given)).encode())
         assert not call.dry_run

@@ -23,7 +23,9 @@ from tools import make_picture
 
 # What a terminal obeys or what reorders a line, apart from the colours that are ours.
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+UNSAFE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
+)
 
 
 def remember_everything_naughty() -> dict[str, str]:
@@ -31,7 +33,9 @@ def remember_everything_naughty() -> dict[str, str]:
     short = [storable(text) for text in NAUGHTY if len(text) < 400]
     found = {text: thread(f"t {text}", body=f"a {text} b", topics=(text,)) for text in short}
     app = App.open(Path.cwd())
-    app.writer(Scope.PROJECT).apply(plan(*map(Create, found.values())), act(summary=" ".join(short)))
+    app.writer(Scope.PROJECT).apply(
+        plan(*map(Create, found.values())), act(summary=" ".join(short))
+    )
     app.close()
     return {text: memory.id for text, memory in found.items()}
 
@@ -39,8 +43,17 @@ def remember_everything_naughty() -> dict[str, str]:
 @needs_pty
 def test_nothing_that_is_stored_or_repeated_in_an_error_can_command_the_terminal():
     escapes = remember_everything_naughty()["\x1b]0;title\x07"]
-    stored = [("threads", "--limit", "1000"), ("search", "b", "--limit", "1000"), ("show", escapes), ("log",)]
-    repeated = [("show", "\x1b]0;title\x07\u202e"), ("\x1b[2J",), ("pin", "x", "--boost", "\x1b[2J\x9b31m")]
+    stored = [
+        ("threads", "--limit", "1000"),
+        ("search", "b", "--limit", "1000"),
+        ("show", escapes),
+        ("log",),
+    ]
+    repeated = [
+        ("show", "\x1b]0;title\x07\u202e"),
+        ("\x1b[2J",),
+        ("pin", "x", "--boost", "\x1b[2J\x9b31m"),
+    ]
     for args in (*stored, *repeated):
         code, given = at_terminal(*args)
         shown = given.decode("utf-8").replace("\r\n", "\n")
@@ -51,7 +64,13 @@ def test_nothing_that_is_stored_or_repeated_in_an_error_can_command_the_terminal
 
 def test_a_pipe_gets_no_escapes_and_json_comes_back_as_it_was():
     ids = remember_everything_naughty()
-    for args in [("threads", "--limit", "1000"), ("log", "--limit", "1000"), ("config",), ("status",), ("doctor",)]:
+    for args in [
+        ("threads", "--limit", "1000"),
+        ("log", "--limit", "1000"),
+        ("config",),
+        ("status",),
+        ("doctor",),
+    ]:
         assert UNSAFE.findall(run(*args).out) == []
         assert UNSAFE.findall(run(*args, "--json").out) == []
     listed = {card["id"]: card["body"] for card in run("threads", "--limit", "1000", "--json").json}
@@ -83,7 +102,11 @@ def test_a_table_in_a_pipe_is_aligned():
     pinned("second")
     head, *rows = run("threads").out.splitlines()
     assert (
-        len({row.index(word) for row, word in zip(rows, ("second", "first"), strict=True)} | {head.index("TITLE")}) == 1
+        len(
+            {row.index(word) for row, word in zip(rows, ("second", "first"), strict=True)}
+            | {head.index("TITLE")}
+        )
+        == 1
     )
 
 
@@ -102,14 +125,18 @@ except SystemExit:
 
 
 def loaded_by(*args: str) -> set[str]:
-    done = subprocess.run([sys.executable, "-c", LOADED, *args], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, *args], capture_output=True, text=True, timeout=60
+    )
     return set(done.stderr.splitlines()[-1].split())
 
 
 @pytest.mark.parametrize("args", [("--help",), ("--version",), ("rule",), ("pin", "--help")])
 def test_help_loads_no_database(args: tuple[str, ...]):
     heavy = {"apsw", "re2", "recollect.store", "recollect.redact"}
-    heavy |= set() if "pin" in args else {"recollect.app.core", "json"}  # a command's own help comes from its function
+    heavy |= (
+        set() if "pin" in args else {"recollect.app.core", "json"}
+    )  # a command's own help comes from its function
     assert not loaded_by(*args) & heavy
 
 
@@ -117,13 +144,23 @@ def test_the_demo_shows_the_main_job_and_leaves_nothing(tmp_path: Path):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     before = sorted(tmp_path.rglob("*"))
-    done = program("demo", env={**os.environ, "TMPDIR": str(scratch), "TEMP": str(scratch), "TMP": str(scratch)})
+    done = program(
+        "demo",
+        env={**os.environ, "TMPDIR": str(scratch), "TEMP": str(scratch), "TMP": str(scratch)},
+    )
     assert (done.returncode, done.stderr) == (0, b"")
     said = done.stdout.decode()
     assert [line[0] for line in said.splitlines() if re.match(r"\d+\. ", line)] == list("12345")
-    for words in ('noted "Use pnpm, not npm"', "`pnpm test` fails here", "Undid inbox accept", "recollect install"):
+    for words in (
+        'noted "Use pnpm, not npm"',
+        "`pnpm test` fails here",
+        "Undid inbox accept",
+        "recollect install",
+    ):
         assert words in said
-    assert "Use pnpm, not npm." in said.partition("what the agent is given")[2], "the next session is told"
+    assert "Use pnpm, not npm." in said.partition("what the agent is given")[2], (
+        "the next session is told"
+    )
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -146,9 +183,13 @@ def test_an_installed_program_without_a_clone_says_where_the_benchmarks_are(
 
 def test_the_picture_in_the_readme_is_what_the_demo_prints():
     svg = make_picture.PICTURE.read_text(encoding="utf-8")
-    drawn = "".join(html.unescape(part) for part in re.findall(r"<text [^>]*>(.*?)</text>", svg, re.DOTALL))
+    drawn = "".join(
+        html.unescape(part) for part in re.findall(r"<text [^>]*>(.*?)</text>", svg, re.DOTALL)
+    )
     printed = "".join(text for text, _ in make_picture.demo_lines())
-    assert "".join(drawn.split()).endswith("".join(printed.split())), "run: python tools/make_picture.py"
+    assert "".join(drawn.split()).endswith("".join(printed.split())), (
+        "run: python tools/make_picture.py"
+    )
 
 
 def test_a_progress_bar_names_what_it_counts_with_rate_and_time_left(
@@ -196,13 +237,19 @@ def test_without_a_model_words_answer_and_doctor_says_what_to_mend(
     [check] = [check for check in doctor.json["checks"] if check["name"] == "model"]
     assert (doctor.code, check["mark"]) == (0, "warn"), "words serve: it is no failure"
     assert "words alone" in check["detail"]
-    assert ("`shipped`" in check["repair"], REINSTALL in check["repair"]) == (is_misnamed, not is_misnamed)
+    assert ("`shipped`" in check["repair"], REINSTALL in check["repair"]) == (
+        is_misnamed,
+        not is_misnamed,
+    )
     assert check["repair"] in run("doctor").out
 
 
 @pytest.mark.parametrize("command", ["recall", "search"])
 def test_archived_memories_are_counted_and_shown_on_request(command: str):
-    away = {pinned("The zeppelin hangar has two doors."), pinned("The zeppelin crew lands before noon.")}
+    away = {
+        pinned("The zeppelin hangar has two doors."),
+        pinned("The zeppelin crew lands before noon."),
+    }
     assert run("archive", *away).code == 0
     plain, whole = run(command, "zeppelin"), run(command, "zeppelin", "--archived")
     facts = run(command, "zeppelin", "--json").json
@@ -210,13 +257,19 @@ def test_archived_memories_are_counted_and_shown_on_request(command: str):
     assert (facts["hits"], facts["left_out"]) == ([], {"archived": 2})
     assert LINE not in whole.out
     assert "archived" in whole.out.lower()
-    assert {hit["id"] for hit in run(command, "zeppelin", "--archived", "--json").json["hits"]} == away
+    assert {
+        hit["id"] for hit in run(command, "zeppelin", "--archived", "--json").json["hits"]
+    } == away
 
 
 @pytest.fixture
 def chooser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
     made = StandIn(tmp_path / "model", "NONE")
-    for name, value in {"LLM": "on", "LLM_COMMAND": made.command, "RECALL_SCHEME": "single"}.items():
+    for name, value in {
+        "LLM": "on",
+        "LLM_COMMAND": made.command,
+        "RECALL_SCHEME": "single",
+    }.items():
         monkeypatch.setenv(f"MEMORY_{name}", value)
     return made
 

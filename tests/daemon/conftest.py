@@ -18,7 +18,11 @@ __all__ = ["runtime"]
 def house(runtime: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
     """Its runtime folder is the test's own too. Who starts or ends a daemon here has time, however busy the machine."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
-    for module, name in ((control, "_ANSWER_WITHIN_S"), (control, "_END_WITHIN_S"), (extras, "_TIMEOUT_S")):
+    for module, name in (
+        (control, "_ANSWER_WITHIN_S"),
+        (control, "_END_WITHIN_S"),
+        (extras, "_TIMEOUT_S"),
+    ):
         monkeypatch.setattr(module, name, PATIENCE_S)
     found = House(Path(os.environ["RECOLLECT_HOME"]), os.environ)
     yield found

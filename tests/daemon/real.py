@@ -47,7 +47,12 @@ def has_ended(pid: int) -> bool:
     """All of its threads have, so its files are closed. It is off the list above before that."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0]
+        state = (
+            Path(f"/proc/{pid}/stat")
+            .read_text(encoding="ascii", errors="replace")
+            .rpartition(")")[2]
+            .split()[0]
+        )
     except OSError:
         return True
     return len(threads) == 1 and state in "ZX"
@@ -64,7 +69,9 @@ class House:
     def start(self, within_s: float = PATIENCE_S) -> int:
         """As `recollect daemon start` does."""
         client.forget_starts(self.place)
-        assert client.ensure_daemon(self.place, sys.executable, stub.PACKAGE, time.monotonic() + within_s)
+        assert client.ensure_daemon(
+            self.place, sys.executable, stub.PACKAGE, time.monotonic() + within_s
+        )
         return int(self.status()["pid"])
 
     def status(self) -> dict[str, Any]:
@@ -72,7 +79,9 @@ class House:
         assert told is not None, self.log()
         return told
 
-    def ask(self, op: str, body: bytes = b"", timeout_s: float = PATIENCE_S, **header: str) -> tuple[str, bytes]:
+    def ask(
+        self, op: str, body: bytes = b"", timeout_s: float = PATIENCE_S, **header: str
+    ) -> tuple[str, bytes]:
         return client.ask(self.place, {"op": op, **header}, body, timeout_s)
 
     def alive(self) -> list[int]:

@@ -72,7 +72,9 @@ def test_each_project_has_its_own_and_gets_it_again(apps: Apps, tmp_path: Path):
         assert len(titles(again)) == 1
 
 
-def test_a_folder_that_is_gone_is_a_project_only_if_something_was_kept_of_it(apps: Apps, tmp_path: Path):
+def test_a_folder_that_is_gone_is_a_project_only_if_something_was_kept_of_it(
+    apps: Apps, tmp_path: Path
+):
     known = folder(tmp_path, "known")
     with apps.app(known, "", {}) as app:
         memories.pin(app, "words")
@@ -105,7 +107,9 @@ def test_one_that_is_in_use_is_closed_by_who_has_it(apps: Apps, tmp_path: Path):
     assert len(os.listdir("/dev/fd")) == before
 
 
-def test_two_threads_never_have_the_same_one(apps: Apps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_two_threads_never_have_the_same_one(
+    apps: Apps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(apps_module, "LOCK_WAIT_S", 0.05)
     here = folder(tmp_path, "a")
     refused: list[bool] = []
@@ -127,11 +131,18 @@ def test_two_threads_never_have_the_same_one(apps: Apps, tmp_path: Path, monkeyp
 
 
 def test_a_changed_setting_holds_from_the_next_time_on(apps: Apps, home: Home, tmp_path: Path):
-    for written, held in ("", 3), ("MEMORY_HALF_LIFE_DAYS=7", 7), ("MEMORY_HALF_LIFE_DAYS=21", 21), ("", 3):
+    for written, held in (
+        ("", 3),
+        ("MEMORY_HALF_LIFE_DAYS=7", 7),
+        ("MEMORY_HALF_LIFE_DAYS=21", 21),
+        ("", 3),
+    ):
         home.conf.write_text(f"MEMORY_BUSY_TIMEOUT_MS=60000\n{written}\n")
         with apps.app(folder(tmp_path, "a"), "", {}) as app:
             assert app.settings.figure("MEMORY_HALF_LIFE_DAYS") == held
-            assert app.settings.count("MEMORY_BUSY_TIMEOUT_MS") <= 300, "no longer than a hook can wait"
+            assert app.settings.count("MEMORY_BUSY_TIMEOUT_MS") <= 300, (
+                "no longer than a hook can wait"
+            )
 
 
 def test_a_project_and_a_hook_s_environment_may_only_narrow(apps: Apps, tmp_path: Path):
@@ -284,7 +295,9 @@ def work(home: Home, tmp_path: Path) -> Iterator[Work]:
     found.apps.close()
 
 
-def test_a_changed_setting_gives_every_passage_a_new_vector_and_only_then_the_old_ones_go(work: Work, tmp_path: Path):
+def test_a_changed_setting_gives_every_passage_a_new_vector_and_only_then_the_old_ones_go(
+    work: Work, tmp_path: Path
+):
     work.choose(str(folders.save(tmp_path / "tiny")))
     assert work.how().startswith("words alone: The embedding model is still being loaded")
     work.take_up()
@@ -307,7 +320,9 @@ def test_a_changed_setting_gives_every_passage_a_new_vector_and_only_then_the_ol
     assert work.how() == "words and vectors"
 
 
-def test_a_large_store_gets_its_index_file_in_the_background_and_answers_as_before(work: Work, monkeypatch):
+def test_a_large_store_gets_its_index_file_in_the_background_and_answers_as_before(
+    work: Work, monkeypatch
+):
     monkeypatch.setattr("recollect.store.search.INDEXED_FROM", 5)
     how, indexes = work.how(), Task(job("indexes"), work.apps)
     steps = 0
@@ -328,13 +343,17 @@ def test_who_changes_back_half_way_finds_the_old_ones(work: Work, tmp_path: Path
 
     work.choose("shipped")
     work.take_up()
-    monkeypatch.setattr(type(work.model.embedder("shipped")), "embed", None)  # none has to be made again
+    monkeypatch.setattr(
+        type(work.model.embedder("shipped")), "embed", None
+    )  # none has to be made again
     work.fill()
 
     assert work.counts() == {shipped_id(): len(PINS)}
 
 
-def test_a_project_that_nobody_spoke_of_since_does_not_bring_the_old_model_back(work: Work, tmp_path: Path):
+def test_a_project_that_nobody_spoke_of_since_does_not_bring_the_old_model_back(
+    work: Work, tmp_path: Path
+):
     other = tmp_path / "other"
     other.mkdir()
     with work.apps.app(str(other), "", {}) as app:
@@ -343,11 +362,15 @@ def test_a_project_that_nobody_spoke_of_since_does_not_bring_the_old_model_back(
     work.fill()
 
     with work.apps.app(str(other), "", {}) as app:
-        assert [model.partition(":")[0] for model in app.reader(Scope.PROJECT).counts().vectors_by_model] == ["tiny"]
+        assert [
+            model.partition(":")[0] for model in app.reader(Scope.PROJECT).counts().vectors_by_model
+        ] == ["tiny"]
     assert work.model.wanted.endswith("tiny")
 
 
-def test_a_model_that_cannot_be_used_leaves_the_old_vectors_says_why_and_is_left_alone(work: Work, tmp_path: Path):
+def test_a_model_that_cannot_be_used_leaves_the_old_vectors_says_why_and_is_left_alone(
+    work: Work, tmp_path: Path
+):
     work.choose(str(tmp_path / "tiny"))
     work.fill()
 
@@ -364,7 +387,9 @@ def test_a_model_that_cannot_be_used_leaves_the_old_vectors_says_why_and_is_left
     assert work.counts() == {shipped_id(): len(PINS)}, "not tried again so soon"
 
 
-def test_a_folder_that_is_written_at_last_is_taken_up(work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_folder_that_is_written_at_last_is_taken_up(
+    work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(apps_module, "RETRY_S", (0.0, 0.0))
     path = folders.save(tmp_path / "tiny")
     whole = (path / "model.safetensors").read_bytes()
@@ -387,7 +412,9 @@ def test_an_endpoint_that_ends_half_way_is_waited_for(work: Work, server: Server
     for _ in range(3):
         work.be_due()
         work.vectors.step()
-    assert (work.home.logs / "recollect.log").read_text().count("no-vectors") == 1, "said once, then quiet"
+    assert (work.home.logs / "recollect.log").read_text().count("no-vectors") == 1, (
+        "said once, then quiet"
+    )
 
     counts = work.counts()
 
@@ -467,7 +494,10 @@ def test_with_a_model_it_forgets_as_the_daemon_and_once(tmp_path: Path):
 
     with apps.app(str(tmp_path / "a"), "", {}) as app:
         assert statuses(app) == [Status.ACTIVE] * 4 + [Status.ARCHIVED]
-        assert next((entry.op, entry.actor) for _, entry in memories.log(app).entries) == ("forget", "daemon")
+        assert next((entry.op, entry.actor) for _, entry in memories.log(app).entries) == (
+            "forget",
+            "daemon",
+        )
     assert len(model.calls) == 1
     apps.close()
 
@@ -488,8 +518,14 @@ def test_a_real_daemon_runs_what_the_count_of_sessions_owes(house: House, tmp_pa
     session.hook("UserPromptSubmit", prompt="hello there, the four hundredth")
 
     app = session.app()
-    assert soon(lambda: JOB_RECORDS.read(app.reader(Scope.PROJECT), VALIDATION.name).last == 400, within_s=60)
-    assert soon(lambda: JOB_RECORDS.read(app.reader(Scope.PROJECT), FORGETTING.name).last == 400, within_s=60)
+    assert soon(
+        lambda: JOB_RECORDS.read(app.reader(Scope.PROJECT), VALIDATION.name).last == 400,
+        within_s=60,
+    )
+    assert soon(
+        lambda: JOB_RECORDS.read(app.reader(Scope.PROJECT), FORGETTING.name).last == 400,
+        within_s=60,
+    )
     assert any("forget --candidates" in line for line in notices.waiting(app))
     assert (house.home.logs / "validation-400.log").is_file()
     app.close()

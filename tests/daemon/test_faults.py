@@ -52,7 +52,11 @@ class Scene:
     def __init__(self, root: Path) -> None:
         self.root = root
         (root / "run").mkdir(mode=0o700)
-        self.environ = {"HOME": str(root), "PATH": os.environ["PATH"], "XDG_RUNTIME_DIR": str(root / "run")}
+        self.environ = {
+            "HOME": str(root),
+            "PATH": os.environ["PATH"],
+            "XDG_RUNTIME_DIR": str(root / "run"),
+        }
         self.project = root / "shop"
         self.project.mkdir()
         self.house = House(root / ".recollect", self.environ)
@@ -86,7 +90,9 @@ class Scene:
             "transcript_path": str(self.transcript), "prompt_id": f"p{len(self.said)}", **fields,
         }  # fmt: skip
         body, end = os.pipe()
-        os.write(end, json.dumps(payload).encode())  # before the hook begins: it waits for it no longer than it may
+        os.write(
+            end, json.dumps(payload).encode()
+        )  # before the hook begins: it waits for it no longer than it may
         os.close(end)
         # In a group of its own, so that it can be killed with the interpreter that its script starts.
         hook = subprocess.Popen(
@@ -120,7 +126,9 @@ class Scene:
         assert (hook.returncode, err) == (0, b"")
         assert not out or isinstance(json.loads(out), dict)
 
-    def say(self, meanwhile: Callable[[], None] = lambda: None, *, written_before: bool = False) -> None:
+    def say(
+        self, meanwhile: Callable[[], None] = lambda: None, *, written_before: bool = False
+    ) -> None:
         """The next rule: the hook, and the line in the transcript, in either order."""
         text = RULES[len(self.said)][0]
         self.said.append(text)
@@ -144,7 +152,9 @@ class Scene:
 
         def answers() -> bool:
             client.forget_starts(self.house.place)
-            client.ensure_daemon(self.house.place, sys.executable, stub.PACKAGE, time.monotonic() + PATIENCE_S)
+            client.ensure_daemon(
+                self.house.place, sys.executable, stub.PACKAGE, time.monotonic() + PATIENCE_S
+            )
             return control.status(self.house.place, PATIENCE_S) is not None
 
         assert soon(answers), self.house.log()
@@ -190,14 +200,18 @@ class Scene:
     def app(self) -> App:
         home = self.house.home
         found = projects.find(self.project, self.root)
-        return App(home=home, project=found, settings=load(home.conf, None, {}), clock=SystemClock())
+        return App(
+            home=home, project=found, settings=load(home.conf, None, {}), clock=SystemClock()
+        )
 
     def rules(self) -> list[tuple[str, int]]:
         """Each with how often it was heard."""
         with closing(self.app()) as app:
             if app.store_path(Scope.PROJECT) is None:
                 return []
-            found = app.reader(Scope.PROJECT).find(Query(kinds=(Kind.RULE,), statuses=tuple(Status), limit=100))
+            found = app.reader(Scope.PROJECT).find(
+                Query(kinds=(Kind.RULE,), statuses=tuple(Status), limit=100)
+            )
             return sorted((rule.body, rule.seen) for rule in found if isinstance(rule, Rule))
 
     def assert_kept_once(self, *, unaided: bool = True) -> None:
@@ -217,7 +231,9 @@ class Scene:
         assert self.house.status()["lost"] == 0
         with closing(self.app()) as app:
             counted = CAPTURED.read(app.reader(app.scope))
-            assert sum(counted.get(kept, 0) for kept in ("stored", "inbox")) == len(self.said), counted
+            assert sum(counted.get(kept, 0) for kept in ("stored", "inbox")) == len(self.said), (
+                counted
+            )
             assert SESSIONS.read(app.reader(Scope.PROJECT)) == len(self.sessions)
 
     def read_to_the_end(self) -> None:
@@ -226,8 +242,14 @@ class Scene:
         with closing(self.app()) as app:
 
             def is_read() -> bool:
-                store = app.reader(Scope.PROJECT)  # each time: what is read where there is no store yet stays empty
-                last = [] if spool.count_files(self.house.place.spool + spool.FOLDER) else store.events(limit=10_000)
+                store = app.reader(
+                    Scope.PROJECT
+                )  # each time: what is read where there is no store yet stays empty
+                last = (
+                    []
+                    if spool.count_files(self.house.place.spool + spool.FOLDER)
+                    else store.events(limit=10_000)
+                )
                 return bool(last) and int(read_text(store, "digested") or 0) >= last[-1][0]
 
             assert soon(is_read), self.house.log()[-3000:]
@@ -388,7 +410,9 @@ def _fork(scene: Scene, *, keeps_session_ids: bool) -> None:
     text = scene.transcript.read_text(encoding="utf-8")
     before, scene.session = scene.session, f"s-{len(scene.sessions) + 1}"
     scene.sessions.add(scene.session)
-    scene.transcript.write_text(text if keeps_session_ids else text.replace(before, scene.session), encoding="utf-8")
+    scene.transcript.write_text(
+        text if keeps_session_ids else text.replace(before, scene.session), encoding="utf-8"
+    )
 
 
 def forked(scene: Scene) -> None:
@@ -460,8 +484,12 @@ def test_every_rule_is_kept_exactly_once(scene: Scene, fault: Callable[[Scene], 
     scene.assert_kept_once(unaided=True)
 
 
-@pytest.mark.parametrize("faults", AIDED, ids=lambda faults: " ".join(fault.__name__ for fault in faults))
-def test_every_rule_is_kept_exactly_once_by_the_next_event(scene: Scene, faults: tuple[Callable[[Scene], None], ...]):
+@pytest.mark.parametrize(
+    "faults", AIDED, ids=lambda faults: " ".join(fault.__name__ for fault in faults)
+)
+def test_every_rule_is_kept_exactly_once_by_the_next_event(
+    scene: Scene, faults: tuple[Callable[[Scene], None], ...]
+):
     for fault in faults:
         fault(scene)
     scene.assert_kept_once(unaided=False)
@@ -476,7 +504,9 @@ def small_disk(scene: Scene) -> Iterator[Path]:
     home = scene.house.home.root
     kept = scene.root / "kept"
     shutil.copytree(home, kept)
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m,mode=700", "none", home], capture_output=True).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m,mode=700", "none", home], capture_output=True
+    ).returncode:
         pytest.skip("cannot mount a disk here")
     shutil.copytree(kept, home, dirs_exist_ok=True)
     yield home
@@ -499,7 +529,9 @@ def test_on_a_full_disk_every_rule_is_kept_once_there_is_room_again(scene: Scene
     scene.assert_kept_once()
 
 
-def test_in_a_home_that_cannot_be_written_every_rule_is_kept_once_it_can(scene: Scene, small_disk: Path):
+def test_in_a_home_that_cannot_be_written_every_rule_is_kept_once_it_can(
+    scene: Scene, small_disk: Path
+):
     scene.start()
     scene.turn()
     scene.kill()

@@ -29,7 +29,10 @@ def herd(house: House, size: int) -> None:
     stub.write_hook(str(house.home.root), sys.executable)
     script = stub.script_path(str(house.home.root))
     command = [script, "claude-code", "SessionEnd", "--deadline-ms", str(PATIENCE_S * 1_000)]
-    hooks = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(size)]
+    hooks = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for _ in range(size)
+    ]
     for hook in hooks:
         assert hook.stdin
         hook.stdin.close()  # only now do they go on
@@ -84,17 +87,28 @@ def test_whatever_stands_in_the_socket_s_place_is_replaced(house: House, left: s
 
 ENDINGS: dict[str, tuple[Callable[[House, int], object], str]] = {
     "its socket is removed": (lambda house, pid: os.unlink(house.place.socket), ""),
-    "its lock file is deleted": (lambda house, pid: os.unlink(house.place.lock), "gone or was replaced"),
+    "its lock file is deleted": (
+        lambda house, pid: os.unlink(house.place.lock),
+        "gone or was replaced",
+    ),
     "it is asked to stop": (lambda house, pid: house.ask("stop"), "stop requested"),
-    "a newer version's hook comes": (lambda house, pid: house.ask("hook", b"{}", event="Stop", version="99.0.0"), ""),
-    "a newer protocol's hook comes": (lambda house, pid: house.ask("hook", b"{}", event="Stop", protocol="99"), ""),
+    "a newer version's hook comes": (
+        lambda house, pid: house.ask("hook", b"{}", event="Stop", version="99.0.0"),
+        "",
+    ),
+    "a newer protocol's hook comes": (
+        lambda house, pid: house.ask("hook", b"{}", event="Stop", protocol="99"),
+        "",
+    ),
     "SIGTERM": (lambda house, pid: os.kill(pid, signal.SIGTERM), ""),
     "SIGHUP": (lambda house, pid: os.kill(pid, signal.SIGHUP), ""),
 }
 
 
 @pytest.mark.parametrize(("end", "says"), ENDINGS.values(), ids=ENDINGS)
-def test_it_ends_in_good_order_and_the_next_one_serves(house: House, end: Callable[[House, int], object], says: str):
+def test_it_ends_in_good_order_and_the_next_one_serves(
+    house: House, end: Callable[[House, int], object], says: str
+):
     pid = house.start()
 
     answer = end(house, pid)
@@ -152,7 +166,9 @@ def test_at_rest_it_is_alone_private_and_small(house: House):
         assert os.stat(folder).st_mode & 0o077 == 0
         assert not [name for name in files if os.stat(os.path.join(folder, name)).st_mode & 0o077]
     assert os.stat(house.place.socket).st_mode & 0o077 == 0
-    assert not os.path.exists(stub.script_path(str(house.home.root))), "where no hook is installed, none is made"
+    assert not os.path.exists(stub.script_path(str(house.home.root))), (
+        "where no hook is installed, none is made"
+    )
     assert soon(lambda: house.status()["model"] == "ready")
     assert (house.status()["memory_mb"] < 200, house.status()["descriptors"] < 30) == (True, True)
 
@@ -166,7 +182,9 @@ def copied_package(folder: Path) -> Path:
 
 def test_code_that_changed_ends_it(house: House, tmp_path: Path):
     package = copied_package(tmp_path / "site")
-    assert client.ensure_daemon(house.place, sys.executable, str(package), time.monotonic() + PATIENCE_S)
+    assert client.ensure_daemon(
+        house.place, sys.executable, str(package), time.monotonic() + PATIENCE_S
+    )
     pid = house.status()["pid"]
     (package / "recollect" / "__init__.py").write_text('__version__ = "0.1.1"\n')
     assert soon(lambda: pid not in house.alive())
@@ -196,7 +214,9 @@ def test_another_version_s_hook_script_is_renewed(house: House):
     assert soon(lambda: stub.is_current(root, sys.executable))
 
 
-def test_a_package_that_is_half_there_is_tried_three_times_then_after_pauses_and_says_why(house: House, tmp_path: Path):
+def test_a_package_that_is_half_there_is_tried_three_times_then_after_pauses_and_says_why(
+    house: House, tmp_path: Path
+):
     package = copied_package(tmp_path / "site")
     (package / "recollect" / "daemon" / "service.py").write_text("half a li")
 
@@ -226,7 +246,9 @@ def test_a_runtime_folder_that_others_can_enter_is_left_for_another(house: House
     assert client.ensure_daemon(moved, sys.executable, stub.PACKAGE, time.monotonic() + PATIENCE_S)
 
 
-def test_a_home_whose_name_is_too_long_for_a_socket_is_served_by_loopback(tmp_path: Path, house: House):
+def test_a_home_whose_name_is_too_long_for_a_socket_is_served_by_loopback(
+    tmp_path: Path, house: House
+):
     long = tmp_path / ("n" * 120)
     environ = {**os.environ, "RECOLLECT_HOME": str(long)}
     squat(expected_runtime(str(long), environ), "a link")
@@ -255,7 +277,9 @@ def test_without_one_status_says_so_and_started_it_can_be_looked_at_and_stopped(
     assert f"process {started.json['pid']}" in run("daemon", "status").out
     assert "was stopped" in run("daemon", "stop").out
     assert soon(lambda: house.alive() == [])
-    assert client.read_starts(house.place).count == 0, "one that ended in good order is no reason to pause"
+    assert client.read_starts(house.place).count == 0, (
+        "one that ended in good order is no reason to pause"
+    )
 
 
 def test_a_start_that_fails_says_why(house: House, monkeypatch: pytest.MonkeyPatch):
@@ -267,7 +291,9 @@ def test_a_start_that_fails_says_why(house: House, monkeypatch: pytest.MonkeyPat
 
     assert failed.code != 0
     assert "did not start: It cannot listen" in failed.err
-    assert "No daemon is running; the last one said: It cannot listen" in run("daemon", "status").err
+    assert (
+        "No daemon is running; the last one said: It cannot listen" in run("daemon", "status").err
+    )
 
 
 def test_status_says_that_restarts_were_many(house: House):
@@ -278,7 +304,9 @@ def test_status_says_that_restarts_were_many(house: House):
 
 
 def test_in_the_foreground_it_serves_until_it_is_interrupted(house: House):
-    with subprocess.Popen([sys.executable, "-m", "recollect", "daemon", "run"], stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-m", "recollect", "daemon", "run"], stderr=subprocess.PIPE
+    ) as process:
         try:
             assert soon(lambda: os.path.exists(house.place.socket))
             assert house.status()["pid"] == process.pid

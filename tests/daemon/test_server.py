@@ -67,7 +67,9 @@ class Running:
         self.place = place
         self.desk = Echo()
         self.server = Server(place, listen(place, TOKEN), TOKEN, self.desk.answer, self.desk.failed)
-        self.thread = threading.Thread(target=self.server.serve, args=(lambda: "", lambda: remove_socket(place)))
+        self.thread = threading.Thread(
+            target=self.server.serve, args=(lambda: "", lambda: remove_socket(place))
+        )
         self.thread.start()
 
     def line(self) -> socket.socket:
@@ -87,7 +89,9 @@ class Running:
 
 
 @pytest.fixture(params=["unix", "tcp"])
-def running(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
+def running(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Running]:
     """Nobody is given up because the machine is busy."""
     for name in ("REQUEST_WITHIN_S", "CONFIRM_WITHIN_S", "REPLY_WITHIN_S", "STOP_WITHIN_S"):
         monkeypatch.setattr(servers, name, PATIENCE_S)
@@ -171,9 +175,10 @@ def test_clients_that_send_slowly_or_nothing_keep_nobody_waiting(running: Runnin
         line.sendall(b"RCL1\nevent: ec")
 
     assert running.ask(b"x") == ("ok", b"x")
-    assert (running.server.connections >= len(slow), running.server.counters["slow"]) == (True, 0), (
-        "they are still there"
-    )
+    assert (running.server.connections >= len(slow), running.server.counters["slow"]) == (
+        True,
+        0,
+    ), "they are still there"
 
     slow[0].sendall(b"ho\n\n" + (1).to_bytes(8, "big") + b"y")
     assert frame.read_reply(slow[0].recv) == ("ok", b"y")
@@ -181,7 +186,9 @@ def test_clients_that_send_slowly_or_nothing_keep_nobody_waiting(running: Runnin
         line.close()
 
 
-def test_a_request_that_never_becomes_whole_is_ended(running: Running, monkeypatch: pytest.MonkeyPatch):
+def test_a_request_that_never_becomes_whole_is_ended(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(servers, "REQUEST_WITHIN_S", 0.2)
     with running.line() as line:
         line.sendall(b"RCL1\n")
@@ -189,13 +196,17 @@ def test_a_request_that_never_becomes_whole_is_ended(running: Running, monkeypat
     assert soon(lambda: running.server.counters["slow"] == 1)
 
 
-def test_beyond_the_limit_of_connections_the_answer_is_busy(running: Running, monkeypatch: pytest.MonkeyPatch):
+def test_beyond_the_limit_of_connections_the_answer_is_busy(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(servers, "MAX_CONNECTIONS", 3)
     idle = [running.line() for _ in range(3)]
     assert soon(lambda: running.server.connections == 3)
 
     for _ in range(20):
-        if running.place.tcp:  # it has not even proved who it is: a hook tries again until its time is over
+        if (
+            running.place.tcp
+        ):  # it has not even proved who it is: a hook tries again until its time is over
             with pytest.raises(ConnectionRefusedError):
                 running.line()
         else:
@@ -236,7 +247,10 @@ def test_beyond_the_limit_of_bytes_the_answer_is_busy_and_requests_that_wait_for
 
 
 def test_a_request_whose_client_gave_up_before_its_turn_is_late_and_not_answered(running: Running):
-    waiting = [threading.Thread(target=running.ask, kwargs={"event": "wait"}) for _ in range(servers.MAX_ANSWERING)]
+    waiting = [
+        threading.Thread(target=running.ask, kwargs={"event": "wait"})
+        for _ in range(servers.MAX_ANSWERING)
+    ]
     for thread in waiting:
         thread.start()
     assert soon(lambda: running.server.active == servers.MAX_ANSWERING)
@@ -325,7 +339,9 @@ def test_however_many_wait_for_long_others_are_answered_at_once(running: Running
     with ExitStack() as stack:
         lines = [stack.enter_context(running.line()) for _ in range(most + 3)]
         for number, line in enumerate(lines):
-            line.sendall(frame.encode_request({"event": "hold", "deadline_ms": "60000"}, b"%d" % number))
+            line.sendall(
+                frame.encode_request({"event": "hold", "deadline_ms": "60000"}, b"%d" % number)
+            )
         told = [frame.read_reply(line.recv) for line in lines]
         waiting = [line for line, (kind, _) in zip(lines, told, strict=True) if kind == "wait"]
 
@@ -341,7 +357,9 @@ def test_however_many_wait_for_long_others_are_answered_at_once(running: Running
     assert running.ask(b"again") == ("ok", b"again")
 
 
-def test_who_waits_for_long_does_not_keep_a_server_from_ending(running: Running, monkeypatch: pytest.MonkeyPatch):
+def test_who_waits_for_long_does_not_keep_a_server_from_ending(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(servers, "STOP_WITHIN_S", 0.1)
     with running.line() as line:
         line.sendall(frame.encode_request({"event": "hold", "deadline_ms": "60000"}, b""))

@@ -48,7 +48,12 @@ class Session:
         self.id = id
 
     def payload(self, event: str, **fields: Any) -> bytes:
-        shared = {"session_id": self.id, "cwd": str(self.project), "hook_event_name": event, "transcript_path": ""}
+        shared = {
+            "session_id": self.id,
+            "cwd": str(self.project),
+            "hook_event_name": event,
+            "transcript_path": "",
+        }
         return json.dumps(shared | fields).encode()
 
     def header(self, event: str) -> dict[str, str]:
@@ -58,7 +63,13 @@ class Session:
         }  # fmt: skip
 
     def hook(
-        self, event: str, *, body: bytes | None = None, confirm: bool = True, pointer: str = "", **fields: Any
+        self,
+        event: str,
+        *,
+        body: bytes | None = None,
+        confirm: bool = True,
+        pointer: str = "",
+        **fields: Any,
     ) -> tuple[str, bytes]:
         """As the hook process would: sends, takes, confirms."""
         line = socket.socket(fileno=connect(self.house.place, PATIENCE_S).detach())
@@ -74,7 +85,9 @@ class Session:
     def app(self) -> App:
         home = self.house.home
         found = projects.find(self.project, Path.home())
-        return App(home=home, project=found, settings=load(home.conf, None, {}), clock=SystemClock())
+        return App(
+            home=home, project=found, settings=load(home.conf, None, {}), clock=SystemClock()
+        )
 
     @contextmanager
     def store(self) -> Iterator[LocalStore]:
@@ -114,7 +127,9 @@ def test_a_prompt_brings_a_memory_until_it_was_seen_once(session: Session):
     session.pin("Deploys go through staging first")
     confirmed = session.house.status()["answered"]
     for is_printed, is_brought in ((False, True), (True, True), (True, False)):
-        kind, printed = session.hook("UserPromptSubmit", prompt="how do we deploy to staging?", confirm=is_printed)
+        kind, printed = session.hook(
+            "UserPromptSubmit", prompt="how do we deploy to staging?", confirm=is_printed
+        )
         assert (kind, b"Deploys go through staging first" in printed) == ("ok", is_brought)
         confirmed += is_printed
         # What was shown is written after its answer was confirmed; a prompt that comes in between sees the old state.
@@ -140,11 +155,15 @@ service.Hooks(apps.app, home).answer("", "UserPromptSubmit", body.encode(), {}, 
 """
 
 
-def test_a_first_prompt_is_answered_before_anything_is_loaded_that_it_can_do_without(alone: Session):
+def test_a_first_prompt_is_answered_before_anything_is_loaded_that_it_can_do_without(
+    alone: Session,
+):
     alone.pin("Deploys go to the blue cluster first.")
     body = alone.payload("UserPromptSubmit", prompt="Where do deploys go, to which cluster?")
     place = (str(alone.house.home.root), str(alone.project))
-    done = subprocess.run([sys.executable, "-Ic", FIRST, *place, body], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-Ic", FIRST, *place, body], capture_output=True, text=True, timeout=60
+    )
     heavy = "dataclasses inspect numpy pkgutil re2 recollect.capture recollect.ops.recall recollect.redact subprocess"
     assert "blue cluster" in done.stdout, done.stderr
     assert not set(done.stdout.split()) & set(heavy.split())
@@ -152,8 +171,13 @@ def test_a_first_prompt_is_answered_before_anything_is_loaded_that_it_can_do_wit
 
 def test_a_prompt_s_pointer_goes_once_the_event_is_written(session: Session):
     """Its process lives, so nothing else would remove it."""
-    path = leave(session.house.place, pointer.make(session.header("UserPromptSubmit"), session.payload("")))
-    assert session.hook("UserPromptSubmit", prompt="hello there", pointer=os.path.basename(path))[0] == "ok"
+    path = leave(
+        session.house.place, pointer.make(session.header("UserPromptSubmit"), session.payload(""))
+    )
+    assert (
+        session.hook("UserPromptSubmit", prompt="hello there", pointer=os.path.basename(path))[0]
+        == "ok"
+    )
     assert soon(lambda: not os.path.exists(path))
     assert session.received() == ["prompt"]
 
@@ -164,7 +188,10 @@ def test_what_hooks_left_in_the_spool_is_taken_in_once_and_nonsense_holds_nobody
     header = {"host": "claude-code", "event": "Stop", "cwd": str(alone.project)}
     for number in range(25):
         for _ in range(2):  # the same event, twice
-            assert leave(alone.house.place, pointer.make(header, alone.payload("Stop", prompt_id=f"p{number}")))
+            assert leave(
+                alone.house.place,
+                pointer.make(header, alone.payload("Stop", prompt_id=f"p{number}")),
+            )
     alone.house.start()
 
     assert soon(lambda: alone.house.status()["spooled"] == 0)
@@ -172,9 +199,13 @@ def test_what_hooks_left_in_the_spool_is_taken_in_once_and_nonsense_holds_nobody
     assert alone.house.status()["unanswered"] >= 25
 
 
-def test_while_another_process_holds_the_database_a_prompt_is_answered_and_an_event_is_busy(session: Session):
+def test_while_another_process_holds_the_database_a_prompt_is_answered_and_an_event_is_busy(
+    session: Session,
+):
     session.pin("Deploys go through staging first")
-    session.hook("SessionStart", source="startup", confirm=False)  # what it told does not count as shown
+    session.hook(
+        "SessionStart", source="startup", confirm=False
+    )  # what it told does not count as shown
     other = apsw.Connection(str(session.store_path()))
     other.set_busy_timeout(PATIENCE_S * 1_000)  # the daemon may be giving vectors just now
     other.execute("BEGIN IMMEDIATE")
@@ -200,7 +231,9 @@ def test_a_damaged_database_and_a_project_that_is_deleted_under_it_end_no_daemon
     assert kind == "ok", "it was set aside, and a new one begun"
 
     def is_deleted() -> bool:
-        shutil.rmtree(session.project, ignore_errors=True)  # what follows an answer may still be written there
+        shutil.rmtree(
+            session.project, ignore_errors=True
+        )  # what follows an answer may still be written there
         return not session.project.exists()
 
     assert soon(is_deleted)
@@ -211,12 +244,26 @@ def test_a_damaged_database_and_a_project_that_is_deleted_under_it_end_no_daemon
 def test_whatever_is_sent_there_is_an_answer_and_the_daemon_lives(session: Session):
     session.pin("Deploys go through staging first")
     failed = session.house.status()["failed"]
-    broken = [b"", b"{", b"null", b"[]", b"\xff\xfe", b"{}", b'{"session_id": 3}', b"[" * 100_000, b"\0" * 10_000]
-    broken.append(b'{"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": ' + b'"x"' * 3)
+    broken = [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b"\xff\xfe",
+        b"{}",
+        b'{"session_id": 3}',
+        b"[" * 100_000,
+        b"\0" * 10_000,
+    ]
+    broken.append(
+        b'{"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": ' + b'"x"' * 3
+    )
     for event in ("UserPromptSubmit", "Nonsense", ""):
         for body in broken:
             assert session.hook(event, body=body)[0] in ("ok", "error")
-    assert session.hook("UserPromptSubmit", prompt="how do we deploy to staging? " * 40_000)[0] == "ok"
+    assert (
+        session.hook("UserPromptSubmit", prompt="how do we deploy to staging? " * 40_000)[0] == "ok"
+    )
     assert session.house.status()["failed"] == failed, session.house.log()
 
 
@@ -225,7 +272,9 @@ def test_operations_can_be_asked_for_by_name(session: Session):
 
     def ask(op: str, **values: object) -> tuple[str, Any]:
         question = json.dumps({"op": op, "values": values}).encode()
-        kind, body = session.house.ask("ask", question, cwd=str(session.project), deadline_ms=str(PATIENCE_S * 1_000))
+        kind, body = session.house.ask(
+            "ask", question, cwd=str(session.project), deadline_ms=str(PATIENCE_S * 1_000)
+        )
         return kind, json.loads(body)
 
     kind, answer = ask("recall", query=["staging"])
@@ -239,7 +288,9 @@ def test_operations_can_be_asked_for_by_name(session: Session):
     assert (kind, answer["before"]["active_threads"]) == ("ok", 1)
 
 
-def test_thousands_of_events_of_many_sessions_leave_memory_and_descriptors_as_they_were(alone: Session):
+def test_thousands_of_events_of_many_sessions_leave_memory_and_descriptors_as_they_were(
+    alone: Session,
+):
     alone.pin("Deploys go through staging first")
     alone.house.start()
     assert soon(lambda: alone.house.status()["model"] == "ready")
@@ -252,7 +303,9 @@ def test_thousands_of_events_of_many_sessions_leave_memory_and_descriptors_as_th
             if step % 10:
                 told = own.hook("Stop", prompt_id=f"p{step}")
             else:
-                told = own.hook("UserPromptSubmit", prompt=f"step {step}: how do we deploy to staging?")
+                told = own.hook(
+                    "UserPromptSubmit", prompt=f"step {step}: how do we deploy to staging?"
+                )
             if told[0] != "ok":
                 (busy if told[0] == "busy" else failures).append(told)
 
@@ -319,7 +372,9 @@ class Site(Session):
         line = socket.socket(fileno=connect(self.house.place, 10).detach())
         line.settimeout(30)
         header = {**self.header(event), "deadline_ms": "5000", "patience_ms": "60000"}
-        line.sendall(frame.encode_request(header, self.payload(event, session_id=session, **fields)))
+        line.sendall(
+            frame.encode_request(header, self.payload(event, session_id=session, **fields))
+        )
         return line
 
 
@@ -336,8 +391,14 @@ def test_while_a_model_hangs_every_other_hook_is_answered(house: House, tmp_path
         assert soon(lambda: len(site.hanging()) == 5, 20)
 
         start, start_said = site.hook("SessionStart", session_id="other", source="startup")
-        prompt, said = site.hook("UserPromptSubmit", session_id="other", prompt=PROMPT, prompt_id="p")
-        call: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "t"}
+        prompt, said = site.hook(
+            "UserPromptSubmit", session_id="other", prompt=PROMPT, prompt_id="p"
+        )
+        call: dict[str, Any] = {
+            "tool_name": "Bash",
+            "tool_input": {"command": "make"},
+            "tool_use_id": "t",
+        }
         same, _ = site.hook("PreToolUse", session_id="s0", **call)
         stop, _ = site.hook("Stop", session_id="s0")
 
@@ -409,7 +470,12 @@ def say(session: Session, prompt: str) -> None:
     path = session.project.parent / "t.jsonl"
     session.hook("SessionStart", source="startup", transcript_path=str(path))
     at = SystemClock().now().iso()
-    line = {"type": "user", "uuid": "u1", "timestamp": at, "message": {"role": "user", "content": prompt}}
+    line = {
+        "type": "user",
+        "uuid": "u1",
+        "timestamp": at,
+        "message": {"role": "user", "content": prompt},
+    }
     session.hook("UserPromptSubmit", prompt=prompt, transcript_path=str(path))
     path.write_text(json.dumps(line) + "\n", encoding="utf-8")
     session.hook("Stop", transcript_path=str(path))
@@ -478,6 +544,10 @@ def test_a_prompt_that_is_unsure_is_in_force_once_a_model_says_so_and_the_model_
     say(alone, UNSURE)
 
     assert soon((tmp_path / "inner").exists, WITHIN_S), alone.house.log()
-    assert soon(lambda: [one.status for one in rules(alone)] == [Status.ACTIVE], WITHIN_S), alone.house.log()
-    assert blocked or soon(lambda: "inner" in alone.house.log(), WITHIN_S)  # logged after the hook is answered
+    assert soon(lambda: [one.status for one in rules(alone)] == [Status.ACTIVE], WITHIN_S), (
+        alone.house.log()
+    )
+    assert blocked or soon(
+        lambda: "inner" in alone.house.log(), WITHIN_S
+    )  # logged after the hook is answered
     assert ("inner" in alone.house.log()) is not blocked

@@ -37,7 +37,9 @@ WAIT_S = 120
 PATIENCE_MS = 4_000  # within the client's own time-out for our hooks
 # A model with a small window compacts only once the service refuses a request, unless this is set.
 WINDOW_TOKENS = 100_000
-FULL = 990_000  # what a turn claims to have read to make the client compact by itself before the next
+FULL = (
+    990_000  # what a turn claims to have read to make the client compact by itself before the next
+)
 
 # Context reaches the first in messages of the role "system", the second in parts of the user's messages.
 MODELS = ("claude-sonnet-5", "claude-haiku-4-5-20251001")
@@ -65,8 +67,13 @@ def lacking(package: str = PACKAGE, where: str = ".") -> str:
     path = AGENTS / where / "node_modules" / package / "package.json"
     if not path.exists():
         return f"{package} is not here: tools/get_agents gets it"
-    pinned = json.loads((ROOT / "tools" / "agents" / where / "package.json").read_text(encoding="utf-8"))
-    found, wanted = json.loads(path.read_text(encoding="utf-8"))["version"], pinned["dependencies"][package]
+    pinned = json.loads(
+        (ROOT / "tools" / "agents" / where / "package.json").read_text(encoding="utf-8")
+    )
+    found, wanted = (
+        json.loads(path.read_text(encoding="utf-8"))["version"],
+        pinned["dependencies"][package],
+    )
     return "" if found == wanted else f"{package} is {found}, not {wanted}: run tools/get_agents"
 
 
@@ -105,7 +112,11 @@ class World:
         }  # fmt: skip
 
     def client_environ(self, service: StandIn) -> dict[str, str]:
-        off = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING")
+        off = (
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+            "DISABLE_TELEMETRY",
+            "DISABLE_ERROR_REPORTING",
+        )
         return {
             **self.environ(), "ANTHROPIC_BASE_URL": service.url, "ANTHROPIC_API_KEY": DUMMY_KEY,
             "HTTPS_PROXY": service.url, "HTTP_PROXY": service.url, "NO_PROXY": "127.0.0.1",
@@ -113,7 +124,9 @@ class World:
             **dict.fromkeys((*off, "DISABLE_AUTOUPDATER"), "1"),
         }  # fmt: skip
 
-    def session(self, *script: Turn, args: Iterable[str] = (), environ: Mapping[str, str] | None = None) -> Session:
+    def session(
+        self, *script: Turn, args: Iterable[str] = (), environ: Mapping[str, str] | None = None
+    ) -> Session:
         """The client in the project, where the model will say just what the script says."""
         return Session(self, script, ["--model", self.model, *args], environ or {})
 
@@ -142,7 +155,9 @@ class World:
         """Recollect in this world, its daemon at work, and all the time for its hooks that they may want: here a busy
         machine would only fail tests that have nothing to do with time."""
         self.recollect("install", "--user")
-        patient = self.settings.read_text(encoding="utf-8").replace(" || :", f" --deadline-ms {PATIENCE_MS} || :")
+        patient = self.settings.read_text(encoding="utf-8").replace(
+            " || :", f" --deadline-ms {PATIENCE_MS} || :"
+        )
         self.settings.write_text(patient, encoding="utf-8")
         self.recollect("daemon", "start")
 
@@ -219,7 +234,12 @@ class Piped:
         self._watch.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         _, code = self._client.communicate(), self._client.returncode
         self._watch.cancel()
         self.service.__exit__(kind, error, at)
@@ -227,7 +247,9 @@ class Piped:
         self._errors.close()
         if error is None:
             assert (code, said) == (0, ""), f"the client ended with {code}: {said}"
-            assert not self.service.unsaid(), f"the model was never asked for {self.service.unsaid()}"
+            assert not self.service.unsaid(), (
+                f"the model was never asked for {self.service.unsaid()}"
+            )
 
     def errors(self) -> str:
         self._errors.seek(0)
@@ -247,7 +269,9 @@ class Piped:
 class Session(Piped):
     """Prompts in, answers out, as often as the test likes."""
 
-    def __init__(self, world: World, script: Iterable[Turn], args: list[str], environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, world: World, script: Iterable[Turn], args: list[str], environ: Mapping[str, str]
+    ) -> None:
         super().__init__(world, script)
         self.id = ""
         self.hooks: list[HookRun] = []
@@ -255,12 +279,23 @@ class Session(Piped):
         self.command = [str(binary()), "-p", *streams, "--include-hook-events", *args]
         self.environ = {**world.client_environ(self.service), **environ}
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         super().__exit__(kind, error, at)
-        failed = [run for run in self.hooks if run.code or run.err or not isinstance(json.loads(run.out or "{}"), dict)]
+        failed = [
+            run
+            for run in self.hooks
+            if run.code or run.err or not isinstance(json.loads(run.out or "{}"), dict)
+        ]
         assert error or not failed, f"hooks that failed: {failed}"
         answered = {"SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart", "Stop"}
-        assert {run.event for run in self.hooks if run.out} <= answered, "what is only listened to is not answered"
+        assert {run.event for run in self.hooks if run.out} <= answered, (
+            "what is only listened to is not answered"
+        )
 
     def say(self, prompt: str) -> str:
         """The client's answer to a prompt, all its tools used and its hooks run."""
@@ -272,7 +307,9 @@ class Session(Piped):
         for told in self.lines():
             self.id = told.get("session_id", self.id)
             if told.get("subtype") == "hook_response":
-                self.hooks.append(HookRun(told["hook_event"], told["exit_code"], told["stdout"], told["stderr"]))
+                self.hooks.append(
+                    HookRun(told["hook_event"], told["exit_code"], told["stdout"], told["stderr"])
+                )
             if told["type"] == "result":
                 return str(told["result"])
         raise AssertionError

@@ -21,7 +21,9 @@ SUMMARY_ASKED_FOR = "Your task is to create a detailed summary"
 AGENT_HEADERS = {"x-claude-code-agent-id", "x-claude-code-parent-agent-id"}
 OF_A_SUBAGENT = "cc_is_subagent=true"
 HELD_S = 60
-_TOKENS_LEFT = re.compile(r"\s*<system-reminder>\s*<total_tokens>[^<]*</total_tokens>\s*</system-reminder>")
+_TOKENS_LEFT = re.compile(
+    r"\s*<system-reminder>\s*<total_tokens>[^<]*</total_tokens>\s*</system-reminder>"
+)
 
 
 class Lane(StrEnum):
@@ -66,7 +68,9 @@ class Asked:
     @property
     def messages(self) -> tuple[tuple[str, str], ...]:
         """Role and text of every part of every message, tool calls and results included."""
-        return tuple((one["role"], text) for one in self.body["messages"] for text in _texts(one["content"]))
+        return tuple(
+            (one["role"], text) for one in self.body["messages"] for text in _texts(one["content"])
+        )
 
     @property
     def model(self) -> str:
@@ -104,7 +108,9 @@ class StandIn:
         self.script(*script)
         self._ids = count(1)
         self._server = _Server(self, self.door())
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.05,), daemon=True
+        )
 
     def script(self, *turns: Turn) -> None:
         """What is said next, after all that is still to be said."""
@@ -132,7 +138,12 @@ class StandIn:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -172,7 +183,11 @@ def _texts(content: str | Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 def _lane(body: Mapping[str, Any], headers: frozenset[str]) -> Lane:
     # The last two: a system message may follow the one that asks for the summary.
-    if any(SUMMARY_ASKED_FOR in text for message in body["messages"][-2:] for text in _texts(message["content"])):
+    if any(
+        SUMMARY_ASKED_FOR in text
+        for message in body["messages"][-2:]
+        for text in _texts(message["content"])
+    ):
         return Lane.COMPACT
     if not body.get("tools"):
         return Lane.ASIDE
@@ -246,7 +261,12 @@ class Door(BaseHTTPRequestHandler):
         opening: dict[str, object] = {"type": "text", "text": ""}
         piece = {"type": "text_delta", "text": part}
         if isinstance(part, Use):
-            opening = {"type": "tool_use", "id": self.server.stand_in.next_id("toolu"), "name": part.tool, "input": {}}
+            opening = {
+                "type": "tool_use",
+                "id": self.server.stand_in.next_id("toolu"),
+                "name": part.tool,
+                "input": {},
+            }
             piece = {"type": "input_json_delta", "partial_json": json.dumps(part.input)}
         self._event("content_block_start", index=index, content_block=opening)
         self._event("content_block_delta", index=index, delta=piece)

@@ -15,7 +15,13 @@ UNSURE = "iOS can only be built on the mac mini (host: forge) with Xcode 16.2"
 ANSWER = json.dumps({"rule": True, "quote": UNSURE, "type": "devops"})
 WITHIN_S = 45
 # What the inner client may write in its home: its own state, never a session.
-OF_ITS_OWN = (".claude.json", ".claude/backups", ".claude/plugins", ".claude/sessions", ".claude/cache")
+OF_ITS_OWN = (
+    ".claude.json",
+    ".claude/backups",
+    ".claude/plugins",
+    ".claude/sessions",
+    ".claude/cache",
+)
 
 
 def command(world: World, service: StandIn) -> str:
@@ -25,7 +31,11 @@ def command(world: World, service: StandIn) -> str:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def inner(world: World) -> list[int]:
@@ -33,7 +43,11 @@ def inner(world: World) -> list[int]:
     found = []
     for pid in world.processes():
         with suppress(OSError):
-            found += [pid] if b"--no-session-persistence" in Path(f"/proc/{pid}/cmdline").read_bytes() else []
+            found += (
+                [pid]
+                if b"--no-session-persistence" in Path(f"/proc/{pid}/cmdline").read_bytes()
+                else []
+            )
     return found
 
 
@@ -59,7 +73,9 @@ def test_an_inner_client_is_asked_once_and_touches_nothing_of_the_outer_session(
     # One session is known, here and there: the outer one.
     assert {Path(name).stem for name in told if name.endswith(".jsonl")} == {session.id}
     log = installed.log()
-    assert {word for word in log.split() if word.startswith("session=")} == {f"session={session.id}"}
+    assert {word for word in log.split() if word.startswith("session=")} == {
+        f"session={session.id}"
+    }
     assert log.count(" asked ") == 1
     assert inner(installed) == []
     spent = installed.json("status")["llm"]
@@ -78,11 +94,16 @@ def trapped(world: World) -> Path:
     (world.settings.parent / "CLAUDE.md").write_text("MARK-OF-THE-USER", encoding="utf-8")
     own = world.project / ".claude"
     own.mkdir()
-    allowed = {"permissions": {"allow": ["Bash", "Write", f"Read({world.root}/**)"]}, "hooks": hooks}
+    allowed = {
+        "permissions": {"allow": ["Bash", "Write", f"Read({world.root}/**)"]},
+        "hooks": hooks,
+    }
     (own / "settings.json").write_text(json.dumps(allowed), encoding="utf-8")
     (world.project / "CLAUDE.md").write_text("MARK-OF-THE-PROJECT", encoding="utf-8")
     server = {"command": "sh", "args": ["-c", f"echo server >> {trace}"]}
-    (world.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": server}}), encoding="utf-8")
+    (world.project / ".mcp.json").write_text(
+        json.dumps({"mcpServers": {"theirs": server}}), encoding="utf-8"
+    )
     return trace
 
 

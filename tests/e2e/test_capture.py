@@ -30,7 +30,9 @@ def waiting(world: World) -> int:
 
 
 def holding(folder: Path, text: str) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
+    return [
+        path for path in folder.rglob("*") if path.is_file() and text.encode() in path.read_bytes()
+    ]
 
 
 @one_model
@@ -41,11 +43,15 @@ def test_a_failure_and_its_fix_in_two_sessions_are_told_before_the_third_fails(i
     )
     build.chmod(0o755)
     for _ in range(2):
-        installed.run("please build", says(bash(BROKEN)), says(bash(FIXED)), says("Built."), args=BASH)
+        installed.run(
+            "please build", says(bash(BROKEN)), says(bash(FIXED)), says("Built."), args=BASH
+        )
         assert soon(lambda: not waiting(installed))
     assert soon(lambda: any(rule["status"] == "active" for rule in learnt(installed)))
 
-    third = installed.run("please build", says(bash(BROKEN)), says(bash(FIXED)), says("Built."), args=BASH)
+    third = installed.run(
+        "please build", says(bash(BROKEN)), says(bash(FIXED)), says("Built."), args=BASH
+    )
 
     assert third.asked[0].holds("--no-cache"), "among the rules of the session's start"
     [before] = [run for run in third.hooks if run.event == "PreToolUse" and "--no-cache" in run.out]
@@ -61,13 +67,17 @@ def test_a_secret_that_a_tool_prints_is_nowhere_on_disk(installed: World):
     installed.recollect("export", str(installed.home / "out.jsonl"))
     ours = [*holding(installed.home / ".recollect", SECRET), *holding(installed.runtime, SECRET)]
     assert [path for path in ours if "claude" not in path.name] == []
-    assert not holding(installed.home, SECRET) or all(".claude" in str(p) for p in holding(installed.home, SECRET))
+    assert not holding(installed.home, SECRET) or all(
+        ".claude" in str(p) for p in holding(installed.home, SECRET)
+    )
 
 
 @one_model
 def test_what_is_refused_again_and_again_is_proposed_as_a_rule(installed: World):
     for _ in range(2):
-        installed.run("push it", says(bash("git push origin main"), bash("git push")), says("I may not."))
+        installed.run(
+            "push it", says(bash("git push origin main"), bash("git push")), says("I may not.")
+        )
     assert soon(lambda: not waiting(installed) and installed.json("inbox", "list"))
     assert [card["body"] for card in installed.json("inbox", "list")] == ["Ask before `git push`."]
 
@@ -79,7 +89,12 @@ def imported(world: World, *args: str) -> dict[str, Any]:
 
 @one_model
 def test_what_was_said_before_recollect_came_is_known_to_the_next_session(world: World):
-    first = world.run("no, we use pnpm here, not npm", says(bash(f"echo {SECRET}; exit 3")), says("I see."), args=BASH)
+    first = world.run(
+        "no, we use pnpm here, not npm",
+        says(bash(f"echo {SECRET}; exit 3")),
+        says("I see."),
+        args=BASH,
+    )
     world.run("go on", says("I do."), args=("--resume", first.id))
     fork = world.run("aside", says("Well."), args=("--resume", first.id, "--fork-session"))
 
@@ -119,7 +134,9 @@ def test_a_session_leaves_a_thread_and_the_next_one_tells_what_was_kept(installe
     assert thread["group"] == session.id
     assert "Asked: write a page that greets people" in str(thread["body"])
     [summed_up] = session.service.of(Lane.COMPACT)
-    assert summed_up.holds("Recollect:") == 0, "what a hook prints before a compaction would stand in the summary"
+    assert summed_up.holds("Recollect:") == 0, (
+        "what a hook prints before a compaction would stand in the summary"
+    )
 
     again = installed.run("hello", says("Good day."))
 

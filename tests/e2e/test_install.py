@@ -15,7 +15,12 @@ from tests.daemon.real import soon
 from tests.e2e.client import MODELS, RULE, VALIDATORS, World, one_model
 from tests.e2e.stand_in import says
 
-OTHER = {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "another tool was here"}}
+OTHER = {
+    "hookSpecificOutput": {
+        "hookEventName": "UserPromptSubmit",
+        "additionalContext": "another tool was here",
+    }
+}
 
 
 def with_another_tool(world: World) -> bytes:
@@ -48,7 +53,10 @@ def test_another_tools_hooks_run_beside_ours_and_uninstalling_leaves_no_trace(wo
 def traces(world: World) -> list[Path]:
     """Files outside our home and the client's own that speak of us."""
     # Of the client's: transcripts, what it logged of our server, copies that it takes of its own state.
-    own = [world.home / name for name in (".recollect", ".claude/projects", ".cache", ".claude/backups")]
+    own = [
+        world.home / name
+        for name in (".recollect", ".claude/projects", ".cache", ".claude/backups")
+    ]
     files = [path for path in world.home.rglob("*") if path.is_file()]
     others = [path for path in files if not any(path.is_relative_to(folder) for folder in own)]
     return [path for path in others if b"recollect" in path.read_bytes().lower()]
@@ -66,7 +74,9 @@ def test_a_daemon_killed_in_mid_session_is_replaced(installed: World):
         killed = daemon(installed)["pid"]
         os.kill(killed, signal.SIGKILL)
         assert session.say("are you there?") == "Yes."
-        assert soon(lambda: daemon(installed).get("pid") not in (None, 0, killed)), "no other daemon came"
+        assert soon(lambda: daemon(installed).get("pid") not in (None, 0, killed)), (
+            "no other daemon came"
+        )
         installed.recollect("pin", VALIDATORS)
         assert session.say("how do solana validators restart?") == "Still."
     assert session.asked[0].holds(RULE) == 1
@@ -105,7 +115,9 @@ def test_a_session_works_when_our_home_has_gone(installed: World):
 def test_what_a_hook_prints_is_found_wherever_the_model_gets_it(world: World):
     hooks = {}
     for event in ("SessionStart", "UserPromptSubmit", "AnEventThatNobodyKnows"):
-        reply = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": f"told at {event}"}}
+        reply = {
+            "hookSpecificOutput": {"hookEventName": event, "additionalContext": f"told at {event}"}
+        }
         command = f"printf %s {shlex.quote(json.dumps(reply))}"
         hooks[event] = [{"hooks": [{"type": "command", "command": command, "timeout": 5}]}]
     world.settings.parent.mkdir()
@@ -125,6 +137,8 @@ def test_what_a_hook_prints_is_found_wherever_the_model_gets_it(world: World):
 def test_a_hook_that_fails_is_noticed(world: World):
     failing = {"hooks": [{"type": "command", "command": "echo trouble >&2; exit 1", "timeout": 5}]}
     world.settings.parent.mkdir()
-    world.settings.write_text(json.dumps({"hooks": {"UserPromptSubmit": [failing]}}), encoding="utf-8")
+    world.settings.write_text(
+        json.dumps({"hooks": {"UserPromptSubmit": [failing]}}), encoding="utf-8"
+    )
     with pytest.raises(AssertionError, match="trouble"):
         world.run("hello", says("Good day."))

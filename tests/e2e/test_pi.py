@@ -35,7 +35,9 @@ def install(world: World) -> None:
     path = extension(world)
     text = path.read_text(encoding="utf-8")
     assert "const PATIENCE = 1;" in text
-    path.write_text(text.replace("const PATIENCE = 1;", f"const PATIENCE = {PATIENCE};"), encoding="utf-8")
+    path.write_text(
+        text.replace("const PATIENCE = 1;", f"const PATIENCE = {PATIENCE};"), encoding="utf-8"
+    )
     world.recollect("daemon", "start")
 
 
@@ -47,7 +49,10 @@ class PiSession(Piped):
         self.notices: list[str] = []
         models = folder(world) / "models.json"
         models.parent.mkdir(parents=True, exist_ok=True)
-        models.write_text(json.dumps({"providers": {"anthropic": {"baseUrl": self.service.url}}}), encoding="utf-8")
+        models.write_text(
+            json.dumps({"providers": {"anthropic": {"baseUrl": self.service.url}}}),
+            encoding="utf-8",
+        )
         program = AGENTS / "pi" / "node_modules" / PACKAGE / "dist" / "cli.js"
         options = ["--mode", "rpc", "--provider", "anthropic", "--model", MODEL, *args]
         self.command = [str(shutil.which("node")), str(program), *options]
@@ -89,7 +94,9 @@ def installed(world: World) -> World:
     return world
 
 
-def test_rules_stand_in_the_system_prompt_of_every_request_and_events_go_straight_to_a_daemon(installed: World):
+def test_rules_stand_in_the_system_prompt_of_every_request_and_events_go_straight_to_a_daemon(
+    installed: World,
+):
     installed.recollect("rule", "add", RULE)
     script = installed.home / ".recollect" / "bin" / "hook"
     script.write_text(f"#!/bin/sh\ntouch {installed.root}/called\n")
@@ -102,8 +109,13 @@ def test_rules_stand_in_the_system_prompt_of_every_request_and_events_go_straigh
     assert not (installed.root / "called").exists()
 
 
-def test_a_prompt_a_file_that_is_not_there_its_tool_and_a_call_bring_what_bears_on_them(installed: World):
-    kept, rule = "Deploys go through the staging cluster first", "Never run prettier in this repository"
+def test_a_prompt_a_file_that_is_not_there_its_tool_and_a_call_bring_what_bears_on_them(
+    installed: World,
+):
+    kept, rule = (
+        "Deploys go through the staging cluster first",
+        "Never run prettier in this repository",
+    )
     reads = use("read", path=f"{installed.project}/.ai/recall/how do we deploy")
     calls = [reads, use("recall", query="deploys"), use("bash", command="prettier . || :")]
 
@@ -114,7 +126,9 @@ def test_a_prompt_a_file_that_is_not_there_its_tool_and_a_call_bring_what_bears_
         session.say("how do we deploy to staging?")
 
     assert session.asked[1].holds(kept) == 1
-    assert any("Recollect: told Pi 1 memory" in notice for notice in session.notices), session.notices
+    assert any("Recollect: told Pi 1 memory" in notice for notice in session.notices), (
+        session.notices
+    )
     assert "recall" in {tool["name"] for tool in session.asked[0].body["tools"]}
     read, asked, called = session.asked[-1].results()
     assert [(kept in told, failed) for told, failed in (read, asked)] == [(True, False)] * 2
@@ -122,11 +136,15 @@ def test_a_prompt_a_file_that_is_not_there_its_tool_and_a_call_bring_what_bears_
 
 
 def test_what_was_done_becomes_a_thread(installed: World):
-    work = "The export button writes an empty file when the filter is set. Find out why and mend it."
+    work = (
+        "The export button writes an empty file when the filter is set. Find out why and mend it."
+    )
     with PiSession(
         installed,
         says("I look.", use("bash", command="ls -la")),
-        says("The filter is applied twice in export.py, so nothing is left of the rows. I took the second one out."),
+        says(
+            "The filter is applied twice in export.py, so nothing is left of the rows. I took the second one out."
+        ),
     ) as session:
         session.say(work)
 
@@ -151,7 +169,11 @@ def test_a_compaction_is_heard_and_the_rules_still_stand(installed: World):
     assert session.asked[-1].holds("Deploys go through the staging cluster first") == 1
 
 
-TROUBLE = {"no daemon can start": "exit 3", "garbage": "echo '{not json'", "nobody answers": "exec sleep 2"}
+TROUBLE = {
+    "no daemon can start": "exit 3",
+    "garbage": "echo '{not json'",
+    "nobody answers": "exec sleep 2",
+}
 
 
 @pytest.mark.parametrize("trouble", ["no home", *TROUBLE])
@@ -162,7 +184,9 @@ def test_whatever_is_wrong_pi_goes_on(world: World, trouble: str):
         shutil.rmtree(home)
     else:
         (home / "bin" / "hook").write_text(f"#!/bin/sh\n{TROUBLE[trouble]}\n")
-    with PiSession(world, says("Good day.", use("bash", command="echo well")), says("Done.")) as session:
+    with PiSession(
+        world, says("Good day.", use("bash", command="echo well")), says("Done.")
+    ) as session:
         session.say("hello")
     ((told, failed),) = session.asked[-1].results()
     assert (told.strip(), failed, session.notices) == ("well", False, [])
@@ -181,14 +205,18 @@ def test_a_daemon_that_hangs_holds_nobody_up_and_nothing_is_lost(world: World):
 
 
 @pytest.mark.parametrize("is_installed", [True, False])
-def test_from_a_clone_it_needs_no_installing_and_beside_an_installation_serves_once(world: World, is_installed: bool):
+def test_from_a_clone_it_needs_no_installing_and_beside_an_installation_serves_once(
+    world: World, is_installed: bool
+):
     if is_installed:
         install(world)
     else:
         world.recollect("hook", "--prepare")
         world.recollect("daemon", "start")
     world.recollect("rule", "add", RULE)
-    with PiSession(world, says("Good day."), args=("-e", str(ROOT / "plugins" / "pi" / "index.ts"))) as session:
+    with PiSession(
+        world, says("Good day."), args=("-e", str(ROOT / "plugins" / "pi" / "index.ts"))
+    ) as session:
         session.say("hello")
     assert system(session.asked[0]).count(RULE) == 1
     assert [tool["name"] for tool in session.asked[0].body["tools"]].count("recall") == 1

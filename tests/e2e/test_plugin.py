@@ -22,7 +22,9 @@ def plugged(world: World) -> None:
     shutil.copytree(ROOT / ".claude-plugin", market / ".claude-plugin")
     shutil.copytree(ROOT / "plugins" / "claude-code", market / "plugins" / "claude-code")
     hooks = market / "plugins" / "claude-code" / "hooks" / "hooks.json"
-    patient = hooks.read_text(encoding="utf-8").replace(" 2>/dev/null", f" --deadline-ms {PATIENCE_MS} 2>/dev/null")
+    patient = hooks.read_text(encoding="utf-8").replace(
+        " 2>/dev/null", f" --deadline-ms {PATIENCE_MS} 2>/dev/null"
+    )
     hooks.write_text(patient, encoding="utf-8")
     world.client("plugin", "marketplace", "add", str(market))
     world.client("plugin", "install", NAME)
@@ -33,7 +35,9 @@ def with_the_program(world: World) -> dict[str, str]:
     program = world.root / "bin" / "recollect"
     program.parent.mkdir()
     tree = shlex.quote(str(ROOT / "src"))
-    program.write_text(f'#!/bin/sh\nPYTHONPATH={tree} exec {shlex.quote(sys.executable)} -m recollect "$@"\n')
+    program.write_text(
+        f'#!/bin/sh\nPYTHONPATH={tree} exec {shlex.quote(sys.executable)} -m recollect "$@"\n'
+    )
     program.chmod(0o755)
     return {"PATH": f"{program.parent}:{world.environ()['PATH']}"}
 

@@ -11,7 +11,9 @@ from tests.e2e.stand_in import Lane, Use, says, use
 VIRTUAL = ".ai/recall/solana validators"
 
 
-def test_a_rule_is_told_at_the_start_and_a_prompt_brings_the_right_memory_once_and_says_so(installed: World):
+def test_a_rule_is_told_at_the_start_and_a_prompt_brings_the_right_memory_once_and_says_so(
+    installed: World,
+):
     installed.recollect("rule", "add", RULE)
     with installed.session(says("Good day."), says("With a flag."), says("Yes.")) as session:
         session.say("hello")
@@ -22,13 +24,19 @@ def test_a_rule_is_told_at_the_start_and_a_prompt_brings_the_right_memory_once_a
         session.say("are you sure that solana validators restart so?")
 
     assert session.asked[0].holds(RULE) == 1
-    assert [asked.holds("vestibule") for asked in session.asked] == [0, 1, 1], "brought once, and not again"
+    assert [asked.holds("vestibule") for asked in session.asked] == [0, 1, 1], (
+        "brought once, and not again"
+    )
     assert session.asked[1].holds("Sourdough") == 0
-    [run] = [run for run in session.hooks if run.event == "UserPromptSubmit" and "vestibule" in run.out]
+    [run] = [
+        run for run in session.hooks if run.event == "UserPromptSubmit" and "vestibule" in run.out
+    ]
     assert "Recollect: told Claude Code 1 memory" in json.loads(run.out)["systemMessage"]
 
 
-def test_reading_a_virtual_file_gives_what_is_remembered_and_other_reads_are_left_alone(installed: World):
+def test_reading_a_virtual_file_gives_what_is_remembered_and_other_reads_are_left_alone(
+    installed: World,
+):
     installed.recollect("pin", VALIDATORS)
     (installed.project / "a.txt").write_text("one\ntwo\nthree\n", encoding="utf-8")
     reads = [
@@ -47,7 +55,9 @@ def test_reading_a_virtual_file_gives_what_is_remembered_and_other_reads_are_lef
     assert not (installed.project / ".ai" / "recall").exists()
     assert other == ("2\ttwo", False)
     # Of all that is asked, virtual reads alone are allowed in the person's place.
-    assert [run.event for run in session.hooks if "permissionDecision" in run.out] == ["PreToolUse"] * 3
+    assert [run.event for run in session.hooks if "permissionDecision" in run.out] == [
+        "PreToolUse"
+    ] * 3
 
 
 def test_a_subagent_is_briefed_and_reads_virtual_files_too(installed: World):
@@ -70,18 +80,28 @@ def test_a_subagent_is_briefed_and_reads_virtual_files_too(installed: World):
 
 
 def assert_is_recall(text: str, failed: bool) -> None:
-    head = ("# Memory Recall: solana validators", "Query executed at: ", "## Matching Threads (1 found)")
+    head = (
+        "# Memory Recall: solana validators",
+        "Query executed at: ",
+        "## Matching Threads (1 found)",
+    )
     assert not failed
-    assert all(part in text for part in (*head, "### [ACTIVE] ", "vestibule", "Match score: ")), text
+    assert all(part in text for part in (*head, "### [ACTIVE] ", "vestibule", "Match score: ")), (
+        text
+    )
 
 
 @pytest.mark.parametrize("options", [(), ("--fork-session",)], ids=["resumed", "forked"])
-def test_a_session_that_goes_on_is_not_told_again_what_it_was_told(installed: World, options: tuple[str, ...]):
+def test_a_session_that_goes_on_is_not_told_again_what_it_was_told(
+    installed: World, options: tuple[str, ...]
+):
     """The client sends again what the model was told before; that is all that may stand there."""
     installed.recollect("rule", "add", RULE)
     installed.recollect("pin", VALIDATORS)
     first = installed.run("how do solana validators restart?", says("With a flag."))
-    later = installed.run("do solana validators restart so?", says("Yes."), args=("--resume", first.id, *options))
+    later = installed.run(
+        "do solana validators restart so?", says("Yes."), args=("--resume", first.id, *options)
+    )
     assert (later.id != first.id) is bool(options)
     for marker in (RULE, "vestibule"):
         assert first.asked[0].holds(marker) == later.asked[0].holds(marker) == 1, marker
@@ -91,7 +111,10 @@ def test_rules_come_back_when_the_window_is_full(installed: World):
     installed.recollect("rule", "add", RULE)
     (installed.project / "a.txt").write_text("one\n", encoding="utf-8")
     session = installed.run(
-        "look", says(use("Read", file_path="a.txt"), tokens=FULL), says(SUMMARY, lane=Lane.COMPACT), says("One.")
+        "look",
+        says(use("Read", file_path="a.txt"), tokens=FULL),
+        says(SUMMARY, lane=Lane.COMPACT),
+        says("One."),
     )
     assert [asked.lane for asked in session.service.asked] == [Lane.MAIN, Lane.COMPACT, Lane.MAIN]
     assert session.asked[-1].holds(RULE) == 1
@@ -106,10 +129,14 @@ def tool(name: str, **given: object) -> Use:
 
 
 @one_model
-def test_the_tools_are_there_on_the_first_turn_and_the_skill_costs_nothing_until_it_is_called(installed: World):
+def test_the_tools_are_there_on_the_first_turn_and_the_skill_costs_nothing_until_it_is_called(
+    installed: World,
+):
     first = installed.run("hello", says("Good day.")).asked[0]
     named = {one["name"] for one in first.body["tools"]}
-    assert {f"mcp__recollect__ai_{name}" for name in ("recall", "focus", "pin", "compact", "undo")} <= named
+    assert {
+        f"mcp__recollect__ai_{name}" for name in ("recall", "focus", "pin", "compact", "undo")
+    } <= named
     assert sum(name.startswith("mcp__recollect__") for name in named) == 11
     assert ".ai/recall/" in json.dumps(first.body)
     assert "The user asked about this project's memory" not in json.dumps(first.body)
@@ -126,7 +153,12 @@ def test_after_a_focus_its_memories_come_whatever_the_prompt_says(installed: Wor
     before = installed.run("knead the dough", says("Yes."))
     assert not before.asked[-1].holds(COOKIE)
 
-    installed.run("we work on login", says(tool("ai_focus", topic="authentication")), says("Noted."), args=ALLOWED)
+    installed.run(
+        "we work on login",
+        says(tool("ai_focus", topic="authentication")),
+        says("Noted."),
+        args=ALLOWED,
+    )
     after = installed.run("knead the dough again", says("Yes."))
 
     assert after.asked[-1].holds(COOKIE) == 1
@@ -138,7 +170,10 @@ def test_after_a_focus_its_memories_come_whatever_the_prompt_says(installed: Wor
 
 @one_model
 def test_an_agent_rates_merges_and_takes_back_and_is_told_where_it_erred(installed: World):
-    one, other = installed.pin(BREAD, "--topics", "bread"), installed.pin(f"{BREAD}, and not an hour less")
+    one, other = (
+        installed.pin(BREAD, "--topics", "bread"),
+        installed.pin(f"{BREAD}, and not an hour less"),
+    )
     calls = [
         tool("ai_rate_context", thread_id=one, useful=False, reason="nobody bakes here"),
         tool("ai_merge", a=one, b=other),
@@ -166,7 +201,9 @@ def switch_on(world: World, *names: str) -> None:
     (home / "agent.conf").write_text("".join(f"{name}=on\n" for name in names), encoding="utf-8")
 
 
-def test_a_rule_in_the_client_s_own_memory_is_in_the_first_request_beside_what_it_noted_itself(world: World):
+def test_a_rule_in_the_client_s_own_memory_is_in_the_first_request_beside_what_it_noted_itself(
+    world: World,
+):
     switch_on(world, "MEMORY_RULES_SYNC")
     world.recollect("rule", "add", RULE)
     before = world.run("hello", says("Good day."))
@@ -182,7 +219,9 @@ def test_a_rule_in_the_client_s_own_memory_is_in_the_first_request_beside_what_i
     assert told.asked[0].holds("keeps bees") == 1
     assert not told.hooks
     assert not told.asked[0].holds("<!-- recollect")
-    assert (folder / "MEMORY.md").read_text(encoding="utf-8") == "- [Role](user_role.md) — keeps bees\n"
+    assert (folder / "MEMORY.md").read_text(
+        encoding="utf-8"
+    ) == "- [Role](user_role.md) — keeps bees\n"
 
 
 @one_model

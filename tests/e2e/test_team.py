@@ -29,7 +29,9 @@ def other_world(model: str) -> Iterator[World]:
 
 
 @one_model
-def test_a_rule_said_in_one_home_reaches_the_next_session_of_the_other(installed: World, tmp_path: Path):
+def test_a_rule_said_in_one_home_reaches_the_next_session_of_the_other(
+    installed: World, tmp_path: Path
+):
     repository = make_repository(tmp_path / "origin")
     with running_server() as server, other_world(installed.model) as colleague:
         for world, command in ((installed, "create"), (colleague, "join")):
@@ -39,7 +41,10 @@ def test_a_rule_said_in_one_home_reaches_the_next_session_of_the_other(installed
 
         installed.run(SAID, says("Understood."))
         assert soon(
-            lambda: any("pnpm" in rule["body"] for rule in colleague.json("team", "link") and colleague.json("rules"))
+            lambda: any(
+                "pnpm" in rule["body"]
+                for rule in colleague.json("team", "link") and colleague.json("rules")
+            )
         )
 
         session = colleague.run("hello, please look around", says("Hello."))

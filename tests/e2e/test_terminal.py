@@ -26,16 +26,40 @@ class Terminal:
     def __enter__(self) -> Self:
         self.service.__enter__()
         self._accept()
-        environ = [f"{name}={value}" for name, value in self.world.client_environ(self.service).items()]
-        client = [str(binary()), "--model", self.world.model, "--permission-mode", "default", *self._args]
+        environ = [
+            f"{name}={value}" for name, value in self.world.client_environ(self.service).items()
+        ]
+        client = [
+            str(binary()),
+            "--model",
+            self.world.model,
+            "--permission-mode",
+            "default",
+            *self._args,
+        ]
         command = "exec " + shlex.join(["env", "-i", *environ, *client])
         self._tmux(
-            "-f", "/dev/null", "new-session", "-d", "-x", "160", "-y", "50", "-c", str(self.world.project), command
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            "160",
+            "-y",
+            "50",
+            "-c",
+            str(self.world.project),
+            command,
         )
         self.wait_for(PROMPT)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         self._tmux("kill-server", check=False)
         self.service.__exit__(kind, error, at)
 
@@ -47,7 +71,9 @@ class Terminal:
     def leave(self) -> None:
         """Ends the client as a person does, and waits until it has."""
         self.say("/exit")
-        self._until(lambda: self._tmux("has-session", check=False).returncode != 0, "the client to end")
+        self._until(
+            lambda: self._tmux("has-session", check=False).returncode != 0, "the client to end"
+        )
 
     def wait_for(self, text: str) -> None:
         self._until(lambda: text in self.screen(), repr(text))
@@ -58,7 +84,9 @@ class Terminal:
     def _until(self, holds: Callable[[], bool], what: str) -> None:
         end = time.monotonic() + WAIT_S / 2
         while not holds():
-            assert time.monotonic() < end, f"waited in vain for {what}; on the screen:\n{self.screen()}"
+            assert time.monotonic() < end, (
+                f"waited in vain for {what}; on the screen:\n{self.screen()}"
+            )
             time.sleep(0.1)
 
     def _accept(self) -> None:
@@ -84,7 +112,12 @@ def test_a_person_at_a_terminal_has_a_memory(installed: World):
     installed.recollect("rule", "add", RULE)
 
     with Terminal(
-        installed, says("Good day."), says("With a flag."), says("Anew."), says(SUMMARY, lane=Lane.COMPACT), says("On.")
+        installed,
+        says("Good day."),
+        says("With a flag."),
+        says("Anew."),
+        says(SUMMARY, lane=Lane.COMPACT),
+        says("On."),
     ) as terminal:
         terminal.say("hello")
         terminal.wait_for("Good day.")

@@ -54,8 +54,12 @@ def tensors(seed: int = 5, dim: int = DIM) -> dict[str, Array]:
         name = f"encoder.layer.{number}."
         for part in ("query", "key", "value"):
             made |= linear(f"{name}attention.self.{part}", dim, dim)
-        made |= linear(f"{name}attention.output.dense", dim, dim) | norm(f"{name}attention.output.LayerNorm")
-        made |= linear(f"{name}intermediate.dense", dim, WIDE) | linear(f"{name}output.dense", WIDE, dim)
+        made |= linear(f"{name}attention.output.dense", dim, dim) | norm(
+            f"{name}attention.output.LayerNorm"
+        )
+        made |= linear(f"{name}intermediate.dense", dim, WIDE) | linear(
+            f"{name}output.dense", WIDE, dim
+        )
         made |= norm(f"{name}output.LayerNorm")
     return made
 
@@ -66,7 +70,11 @@ def packed(values: dict[str, Array], kind: str = "F32") -> bytes:
     body = b""
     for name, value in values.items():
         raw = _as(value, kind)
-        header[name] = {"dtype": kind, "shape": list(value.shape), "data_offsets": [len(body), len(body) + len(raw)]}
+        header[name] = {
+            "dtype": kind,
+            "shape": list(value.shape),
+            "data_offsets": [len(body), len(body) + len(raw)],
+        }
         body += raw
     written = json.dumps(header).encode()
     return len(written).to_bytes(8, "little") + written + body
@@ -74,7 +82,11 @@ def packed(values: dict[str, Array], kind: str = "F32") -> bytes:
 
 def _as(value: Array, kind: str) -> bytes:
     if kind == "BF16":
-        return (np.ascontiguousarray(value, np.float32).view(np.uint32) >> 16).astype(np.uint16).tobytes()
+        return (
+            (np.ascontiguousarray(value, np.float32).view(np.uint32) >> 16)
+            .astype(np.uint16)
+            .tobytes()
+        )
     return value.astype({"F32": "<f4", "F16": "<f2", "I64": "<i8"}[kind]).tobytes()
 
 
@@ -85,7 +97,10 @@ def save(
     (folder / "1_Pooling").mkdir(parents=True, exist_ok=True)
     put(folder / "config.json", CONFIG | {"hidden_size": dim} | config)
     put(folder / "modules.json", MODULES)
-    put(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": dim, f"pooling_mode_{pooling}": True})
+    put(
+        folder / "1_Pooling" / "config.json",
+        {"word_embedding_dimension": dim, f"pooling_mode_{pooling}": True},
+    )
     put(folder / "config_sentence_transformers.json", {"prompts": prompts or {}})
     put(folder / "tokenizer.json", tokenizer())
     named = {prefix + name: value for name, value in tensors(seed, dim).items()}
@@ -95,7 +110,10 @@ def save(
 
 def tokenizer(words: list[str] = WORDS, **model: Any) -> dict[str, Any]:
     vocabulary = {word: number for number, word in enumerate(words)}
-    return {"model": {"vocab": vocabulary, **model}, "normalizer": {"type": "BertNormalizer", "strip_accents": None}}
+    return {
+        "model": {"vocab": vocabulary, **model},
+        "normalizer": {"type": "BertNormalizer", "strip_accents": None},
+    }
 
 
 def put(path: Path, value: Any) -> None:
@@ -108,15 +126,22 @@ def expected(values: dict[str, Array], tokens: list[int], pooling: str = "mean_t
 
     def norm(name: str, rows: Array) -> Array:
         spread = np.sqrt(rows.var(1, keepdims=True) + 1e-12)
-        found: Array = (rows - rows.mean(1, keepdims=True)) / spread * wide[f"{name}.weight"] + wide[f"{name}.bias"]
+        found: Array = (rows - rows.mean(1, keepdims=True)) / spread * wide[
+            f"{name}.weight"
+        ] + wide[f"{name}.bias"]
         return found
 
     def linear(name: str, rows: Array) -> Array:
         found: Array = rows @ wide[f"{name}.weight"].T + wide[f"{name}.bias"]
         return found
 
-    rows = wide["embeddings.word_embeddings.weight"][tokens] + wide["embeddings.token_type_embeddings.weight"][0]
-    rows = norm("embeddings.LayerNorm", rows + wide["embeddings.position_embeddings.weight"][: len(tokens)])
+    rows = (
+        wide["embeddings.word_embeddings.weight"][tokens]
+        + wide["embeddings.token_type_embeddings.weight"][0]
+    )
+    rows = norm(
+        "embeddings.LayerNorm", rows + wide["embeddings.position_embeddings.weight"][: len(tokens)]
+    )
     for number in range(LAYERS):
         name = f"encoder.layer.{number}."
         parts = [linear(f"{name}attention.self.{part}", rows) for part in ("query", "key", "value")]
@@ -126,7 +151,10 @@ def expected(values: dict[str, Array], tokens: list[int], pooling: str = "mean_t
             query, key, value = (part[:, head * size : (head + 1) * size] for part in parts)
             scores = np.exp(query @ key.T / math.sqrt(size))
             seen[:, head * size : (head + 1) * size] = scores / scores.sum(1, keepdims=True) @ value
-        rows = norm(f"{name}attention.output.LayerNorm", linear(f"{name}attention.output.dense", seen) + rows)
+        rows = norm(
+            f"{name}attention.output.LayerNorm",
+            linear(f"{name}attention.output.dense", seen) + rows,
+        )
         thought = linear(f"{name}intermediate.dense", rows)
         thought = thought * (1 + np.vectorize(math.erf)(thought / math.sqrt(2))) / 2
         rows = norm(f"{name}output.LayerNorm", linear(f"{name}output.dense", thought) + rows)

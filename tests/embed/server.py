@@ -23,7 +23,10 @@ def vector(text: str, dim: int = DIM) -> list[float]:
 
 def well(texts: list[str]) -> Any:
     """Out of order, as the protocol allows: the index counts."""
-    rows = [{"object": "embedding", "index": place, "embedding": vector(text)} for place, text in enumerate(texts)]
+    rows = [
+        {"object": "embedding", "index": place, "embedding": vector(text)}
+        for place, text in enumerate(texts)
+    ]
     return {"object": "list", "data": rows[::-1], "model": "test"}
 
 
@@ -68,7 +71,9 @@ class Server:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.port = self._server.server_address[1]
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        )
         self._thread.start()
 
     @property

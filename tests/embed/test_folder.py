@@ -52,7 +52,9 @@ def test_vectors_are_those_of_the_book(tmp_path: Path, saved: dict[str, Any], le
 
 
 def test_what_the_model_wants_before_a_text_is_put_there(tmp_path: Path):
-    embedder = load(str(folders.save(tmp_path / "asked", prompts={"query": "query: ", "document": "passage: "})))
+    embedder = load(
+        str(folders.save(tmp_path / "asked", prompts={"query": "query: ", "document": "passage: "}))
+    )
 
     def wanted(word: str) -> Any:
         first, colon = folders.WORDS.index(word), folders.WORDS.index(":")
@@ -66,7 +68,10 @@ def test_a_long_text_is_cut_where_the_model_s_positions_end(tmp_path: Path):
     embedder = load(str(folders.save(tmp_path / "short")))
     a = folders.WORDS.index("a")
     found = embedder.embed_one("a " * 5_000)
-    check_like(found, folders.expected(folders.tensors(), [TOKENS[0], *[a] * (folders.PLACES - 2), TOKENS[-1]]))
+    check_like(
+        found,
+        folders.expected(folders.tensors(), [TOKENS[0], *[a] * (folders.PLACES - 2), TOKENS[-1]]),
+    )
     ends = [embedder.embed_one("a " * 500 + end, 16) for end in ("water", "staging")]
     assert float(ends[0] @ ends[1]) < 0.9999
 
@@ -93,7 +98,9 @@ class Crowding:
 
     def vectors(self, texts: Any, most_tokens: int | None) -> Any:
         common = np.eye(64)[0] * 2
-        made = [common + np.random.default_rng(sum(text.encode())).normal(size=64) / 8 for text in texts]
+        made = [
+            common + np.random.default_rng(sum(text.encode())).normal(size=64) / 8 for text in texts
+        ]
         return np.array(made, np.float32)
 
 
@@ -101,7 +108,14 @@ def test_a_model_that_crowds_all_texts_together_is_spread(monkeypatch: pytest.Mo
     monkeypatch.setattr("recollect.embed.embedder.CROWDED_ABOVE", CROWDED_ABOVE)
     spread = Embedder("crowding:1", Crowding())
     assert spread.id == "crowding:1:even"
-    assert abs(mean_similarity(spread.embed(["one", "another", "a third", "the fourth", "number five"]))) < 0.2
+    assert (
+        abs(
+            mean_similarity(
+                spread.embed(["one", "another", "a third", "the fourth", "number five"])
+            )
+        )
+        < 0.2
+    )
     assert float(spread.embed_one("one") @ spread.embed(["one"])[0]) == pytest.approx(1, abs=1e-4)
     assert mean_similarity(load("shipped").embed(EVERYDAY)) < CROWDED_ABOVE / 3
 
@@ -119,7 +133,9 @@ def header_alone(header: dict[str, Any]) -> bytes:
     return len(written).to_bytes(8, "little") + written
 
 
-LYING = header_alone({"embeddings.word_embeddings.weight": {"dtype": "F32", "data_offsets": [-5, 10**15]}})
+LYING = header_alone(
+    {"embeddings.word_embeddings.weight": {"dtype": "F32", "data_offsets": [-5, 10**15]}}
+)
 
 
 def with_nan() -> bytes:
@@ -149,21 +165,31 @@ REFUSED: list[tuple[str, Any, str]] = [
     (TOKENIZER, folders.tokenizer([*folders.WORDS, "more", "words"]), "does not fit the model"),
     (TOKENIZER, folders.tokenizer(["a", "b"]), "does not fit the model"),
     (TOKENIZER, folders.tokenizer(type="Unigram"), "not WordPiece"),
-    (TOKENIZER, folders.tokenizer() | {"normalizer": {"type": "BertNormalizer", "lowercase": False}}, "uncased"),
+    (
+        TOKENIZER,
+        folders.tokenizer() | {"normalizer": {"type": "BertNormalizer", "lowercase": False}},
+        "uncased",
+    ),
     (TOKENIZER, folders.tokenizer() | {"normalizer": {"type": "Sequence"}}, "uncased"),
     ("modules.json", [*folders.MODULES, {"type": "models.Dense", "path": "2"}], "Dense"),
     ("1_Pooling/config.json", {"pooling_mode_lasttoken": True}, "lasttoken"),
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "said"), REFUSED, ids=[f"{row[0]} {row[2]}" for row in REFUSED])
-def test_a_folder_that_cannot_be_used_is_refused_with_the_reason(tmp_path: Path, name: str, content: Any, said: str):
+@pytest.mark.parametrize(
+    ("name", "content", "said"), REFUSED, ids=[f"{row[0]} {row[2]}" for row in REFUSED]
+)
+def test_a_folder_that_cannot_be_used_is_refused_with_the_reason(
+    tmp_path: Path, name: str, content: Any, said: str
+):
     path = folders.save(tmp_path / "tiny")
     if callable(content):
         content = content((path / name).read_bytes())
     (path / name).unlink()
     if content is not None:
-        (path / name).write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+        (path / name).write_bytes(
+            content if isinstance(content, bytes) else json.dumps(content).encode()
+        )
     with pytest.raises(ModelUnfit, match=said) as raised:
         load(str(path))
     assert "shipped" in raised.value.hint
@@ -176,7 +202,9 @@ def put_pipe(path: Path) -> None:
 
 SPOILS: dict[str, Callable[[Path], object]] = {
     "never opened": lambda path: (path / WEIGHTS).rename(path / "pytorch_model.bin"),
-    "2,000,000,001 bytes": lambda path: os.truncate(path / WEIGHTS, MAX_BYTES + 1),  # takes no room on the disk
+    "2,000,000,001 bytes": lambda path: os.truncate(
+        path / WEIGHTS, MAX_BYTES + 1
+    ),  # takes no room on the disk
     "not a regular file": lambda path: put_pipe(path / TOKENIZER),
     "is not there": lambda path: path.rename(path.with_name("elsewhere")),
 }
@@ -194,7 +222,9 @@ def test_what_is_not_a_folder_of_plain_files_is_refused(tmp_path: Path, said: st
     assert np.array_equal(embedder.embed_one(SAID), before), "what was loaded still serves"
 
 
-def test_the_shipped_file_says_what_becomes_of_letters_for_every_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_shipped_file_says_what_becomes_of_letters_for_every_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     folders.shipped_without_weights(tmp_path / "shipped", monkeypatch)
     with pytest.raises(ModelError, match="not there"):
         load(str(folders.save(tmp_path / "tiny")))

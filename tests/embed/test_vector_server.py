@@ -80,9 +80,15 @@ def test_a_key_is_shown_to_the_server_and_to_nobody_else(server: Server, tmp_pat
 @pytest.mark.skipif(os.name == "nt", reason="modes are not kept there")
 @pytest.mark.parametrize(
     ("content", "mode", "said"),
-    [(b"a\r\nX-Other: b", 0o600, "does not hold a key"), (b"\xff", 0o600, "be read"), (b"sk", 0o644, "by others")],
+    [
+        (b"a\r\nX-Other: b", 0o600, "does not hold a key"),
+        (b"\xff", 0o600, "be read"),
+        (b"sk", 0o644, "by others"),
+    ],
 )
-def test_a_key_that_is_none_or_open_to_others_is_refused(tmp_path: Path, content: bytes, mode: int, said: str):
+def test_a_key_that_is_none_or_open_to_others_is_refused(
+    tmp_path: Path, content: bytes, mode: int, said: str
+):
     (tmp_path / "key").write_bytes(content)
     (tmp_path / "key").chmod(mode)
     with pytest.raises(BadInput, match=said):
@@ -103,7 +109,9 @@ def test_an_address_that_cannot_be_one_is_refused(setting: str):
 
 
 def of_size(size: int, *, more: int = 0) -> Callable[[list[str]], Any]:
-    return lambda texts: {"data": [{"index": n, "embedding": [0.5] * (size + n * more)} for n, _ in enumerate(texts)]}
+    return lambda texts: {
+        "data": [{"index": n, "embedding": [0.5] * (size + n * more)} for n, _ in enumerate(texts)]
+    }
 
 
 def of_values(*values: Any) -> Callable[[list[str]], Any]:
@@ -123,7 +131,9 @@ ANSWERS: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("answer", "said"), ANSWERS)
-def test_an_answer_that_is_not_what_was_asked_for_is_never_used(server: Server, answer: Any, said: str):
+def test_an_answer_that_is_not_what_was_asked_for_is_never_used(
+    server: Server, answer: Any, said: str
+):
     embedder = load(server.url)
     server.answer = answer
     with pytest.raises(EndpointFailed, match=said):
@@ -153,7 +163,11 @@ def test_a_refusal_is_told_with_its_reason(
 @pytest.mark.parametrize(("waits_s", "drips_s"), [(30, 0), (0, 0.05)])
 @pytest.mark.parametrize("most_tokens", [None, 64])
 def test_one_that_does_not_answer_in_time_is_not_waited_for(
-    server: Server, monkeypatch: pytest.MonkeyPatch, waits_s: float, drips_s: float, most_tokens: int | None
+    server: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    waits_s: float,
+    drips_s: float,
+    most_tokens: int | None,
 ):
     embedder = load(server.url)
     monkeypatch.setattr(vector_server, "HURRIED_S", 0.3)
@@ -179,7 +193,9 @@ def test_one_that_failed_is_left_alone_for_a_while_and_then_asked_again(
     assert embedder.embed_one("one").shape == (DIM,)
 
 
-def test_one_that_is_only_too_slow_for_a_hook_still_serves_the_rest(server: Server, monkeypatch: pytest.MonkeyPatch):
+def test_one_that_is_only_too_slow_for_a_hook_still_serves_the_rest(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+):
     embedder = load(server.url)
     monkeypatch.setattr(vector_server, "HURRIED_S", 0.05)
     server.waits_s = 0.2

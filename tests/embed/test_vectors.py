@@ -47,10 +47,14 @@ def test_vectors_point_where_the_unquantised_model_points(embedder: Embedder, ve
     assert cosines.mean() >= 0.999
 
 
-def test_a_text_has_the_same_vector_each_time_alone_and_in_company(embedder: Embedder, vectors: Floats):
+def test_a_text_has_the_same_vector_each_time_alone_and_in_company(
+    embedder: Embedder, vectors: Floats
+):
     assert np.array_equal(embedder.embed_one(SENTENCES[0]), embedder.embed_one(SENTENCES[0]))
     # Only the last bits of a float32 move.
-    assert np.allclose(vectors[::9], [embedder.embed_one(text) for text in SENTENCES[::9]], atol=1e-5)
+    assert np.allclose(
+        vectors[::9], [embedder.embed_one(text) for text in SENTENCES[::9]], atol=1e-5
+    )
     assert embedder.embed([]).shape == (0, embedder.dim)
 
 
@@ -66,27 +70,46 @@ def test_words_of_like_meaning_are_alike_and_those_of_every_text_say_little(embe
 
 def test_both_ends_of_a_long_text_alone_can_be_asked_for(embedder: Embedder):
     head, tail = "How do deploys go? " * 10, " How do deploys go?" * 40
-    long = [head + "wine " * 300 + tail, head + "x = 1\n" * 300 + tail, "Wine " * 60 + tail, head + "wine " * 200]
+    long = [
+        head + "wine " * 300 + tail,
+        head + "x = 1\n" * 300 + tail,
+        "Wine " * 60 + tail,
+        head + "wine " * 200,
+    ]
     one, other, another_head, another_tail = (embedder.embed_one(text, 48) for text in long)
     assert np.array_equal(one, other)
     for short in ("", "deploys", "How do deploys go through staging?"):
-        assert np.array_equal(embedder.embed_one(short, 16), embedder.embed_one(short, 64)), "embedded whole"
+        assert np.array_equal(embedder.embed_one(short, 16), embedder.embed_one(short, 64)), (
+            "embedded whole"
+        )
     assert max(one @ another_head, one @ another_tail) < 0.99
-    assert np.allclose(embedder.embed(long, 48), [one, other, another_head, another_tail], atol=1e-5)
+    assert np.allclose(
+        embedder.embed(long, 48), [one, other, another_head, another_tail], atol=1e-5
+    )
 
 
-def test_a_question_that_someone_waits_for_gets_nearly_the_same_vector_from_fewer_layers(embedder: Embedder):
-    plain = [text for text in SENTENCES if text.isascii() and 20 < len(text) < 300 and len(set(text.split())) > 4]
+def test_a_question_that_someone_waits_for_gets_nearly_the_same_vector_from_fewer_layers(
+    embedder: Embedder,
+):
+    plain = [
+        text
+        for text in SENTENCES
+        if text.isascii() and 20 < len(text) < 300 and len(set(text.split())) > 4
+    ]
     whole, quick = embedder.embed(plain), embedder.embed(plain, 64)
     assert np.sum(whole * quick, axis=1).mean() >= 0.95
     # Near stays as near, so that thresholds hold for both; the diagonal is each text with itself.
-    near, quick_near = (found - 2 * np.eye(len(plain)) for found in (whole @ whole.T, quick @ whole.T))
+    near, quick_near = (
+        found - 2 * np.eye(len(plain)) for found in (whole @ whole.T, quick @ whole.T)
+    )
     assert abs(quick_near.max(1).mean() - near.max(1).mean()) < 0.03
     others = [
         "Warum schl\u00e4gt der Build fehl?",
         "\u043f\u043e\u0447\u0435\u043c\u0443 \u0442\u0435\u0441\u0442\u044b \u043f\u0430\u0434\u0430\u044e\u0442",
     ]
-    assert np.allclose(embedder.embed(others, 64), embedder.embed(others), atol=1e-5), "other letters: all layers"
+    assert np.allclose(embedder.embed(others, 64), embedder.embed(others), atol=1e-5), (
+        "other letters: all layers"
+    )
 
 
 def test_no_text_is_too_strange(embedder: Embedder):
@@ -106,7 +129,11 @@ SPOILT: dict[str, tuple[Callable[[bytes], bytes] | None, type[ModelError], str]]
     "empty": (lambda whole: b"", ModelBroken, "not what was shipped"),
     "one byte short": (lambda whole: whole[:-1], ModelBroken, "not what was shipped"),
     "one byte more": (lambda whole: whole + b"\0", ModelBroken, "not what was shipped"),
-    "one byte changed": (lambda whole: whole[:9_000] + b"\x55" + whole[9_001:], ModelBroken, "not what was shipped"),
+    "one byte changed": (
+        lambda whole: whole[:9_000] + b"\x55" + whole[9_001:],
+        ModelBroken,
+        "not what was shipped",
+    ),
 }
 
 
@@ -130,7 +157,13 @@ def test_a_file_that_is_gone_or_changed_is_not_used_and_names_its_repair(
 
 
 @pytest.mark.parametrize(
-    "change", [{"vocab_size": 30_523}, {"word_scale_size": 32}, {"intermediate_size": 768}, {"hidden_size": 0}]
+    "change",
+    [
+        {"vocab_size": 30_523},
+        {"word_scale_size": 32},
+        {"intermediate_size": 768},
+        {"hidden_size": 0},
+    ],
 )
 def test_sizes_that_are_not_those_of_the_weights_are_refused(change: dict[str, int]):
     folder = Folder(SHIPPED_FOLDER, is_shipped=True)
@@ -154,7 +187,9 @@ def test_the_notice_tells_where_the_weights_come_from():
 # Tokens are those of the reference, on any text, in any Python.
 
 
-GOLDEN_TOKENS = json.loads((Path(__file__).parent / "golden_tokens.json").read_text(encoding="ascii"))
+GOLDEN_TOKENS = json.loads(
+    (Path(__file__).parent / "golden_tokens.json").read_text(encoding="ascii")
+)
 FIRST, LAST, UNKNOWN = 101, 102, 100
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=300)
@@ -163,11 +198,15 @@ any_text = st.text(st.characters(exclude_categories=()), max_size=300)
 @cache
 def tokenizer() -> Tokenizer:
     tensors = Folder(SHIPPED_FOLDER, is_shipped=True).weights()
-    return Tokenizer(tensors.text("vocabulary").rstrip("\n").split("\n"), tensors.text("characters"))
+    return Tokenizer(
+        tensors.text("vocabulary").rstrip("\n").split("\n"), tensors.text("characters")
+    )
 
 
 @pytest.mark.parametrize("cut_chars", [1, 7, 100, 2_048])
-def test_tokens_are_those_of_the_reference_wherever_the_text_is_cut(monkeypatch: pytest.MonkeyPatch, cut_chars: int):
+def test_tokens_are_those_of_the_reference_wherever_the_text_is_cut(
+    monkeypatch: pytest.MonkeyPatch, cut_chars: int
+):
     monkeypatch.setattr("recollect.embed.folder._FIRST_CUT_CHARS", cut_chars)
     assert {each["text"] for each in GOLDEN_TOKENS} >= set(TEXTS)
     assert [tokenizer().encode(each["text"], 256) for each in GOLDEN_TOKENS] == [
@@ -182,7 +221,9 @@ def test_a_cut_encoding_is_the_beginning_of_the_whole(text, most):
     assert cut == [*whole[:-1][: most - 1], LAST]
 
 
-@pytest.mark.parametrize("unit", ["word ", "x", "é", "漢", ".", " ", "\x00", "[SEP", "q" * 99 + " ", "\ud800"])
+@pytest.mark.parametrize(
+    "unit", ["word ", "x", "é", "漢", ".", " ", "\x00", "[SEP", "q" * 99 + " ", "\ud800"]
+)
 def test_a_megabyte_does_not_explode(unit):
     text = unit * (1_000_000 // len(unit))
     tokenizer()
@@ -194,7 +235,13 @@ def test_a_megabyte_does_not_explode(unit):
 
 @pytest.mark.parametrize(
     ("text", "tokens"),
-    [("", []), (" \x00\u200b", []), ("wo\ud800rd", [2773]), ("x" * 101, [UNKNOWN]), ("x" * 5_000, [UNKNOWN])],
+    [
+        ("", []),
+        (" \x00\u200b", []),
+        ("wo\ud800rd", [2773]),
+        ("x" * 101, [UNKNOWN]),
+        ("x" * 5_000, [UNKNOWN]),
+    ],
 )
 def test_what_no_golden_text_shows(text: str, tokens: list[int]):
     assert tokenizer().encode(text, 256) == [FIRST, *tokens, LAST]
@@ -224,7 +271,11 @@ def modules_with_numpy() -> list[str]:
 def look(module: str, **more: str) -> str:
     environ = {name: value for name, value in os.environ.items() if name not in LIMITS}
     done = subprocess.run(
-        [sys.executable, "-c", _LOOK, module], env={**environ, **more}, capture_output=True, text=True, check=True
+        [sys.executable, "-c", _LOOK, module],
+        env={**environ, **more},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout.strip()
 

@@ -5,7 +5,9 @@ from pathlib import Path
 
 from tests.naughty import NAUGHTY
 
-SENTENCES: tuple[str, ...] = tuple(json.loads(Path(__file__).with_name("sentences.json").read_text(encoding="ascii")))
+SENTENCES: tuple[str, ...] = tuple(
+    json.loads(Path(__file__).with_name("sentences.json").read_text(encoding="ascii"))
+)
 
 # One of every few characters of each plane, between letters and alone: where a table would go wrong.
 SWEEP = tuple(
@@ -21,4 +23,6 @@ TEXTS = tuple(dict.fromkeys((*SENTENCES, *SWEEP, *(text for text in NAUGHTY if l
 
 def askable(text: str) -> str:
     """The reference refuses lone surrogates; we take them for U+FFFD."""
-    return "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in text)
+    return "".join(
+        "\ufffd" if "\ud800" <= character <= "\udfff" else character for character in text
+    )

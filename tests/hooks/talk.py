@@ -24,7 +24,12 @@ class Heard(NamedTuple):
 
 class Talk:
     def __init__(
-        self, app: App, *, session: str = "s-1", hooks: Hooks | None = None, host: str = "claude-code"
+        self,
+        app: App,
+        *,
+        session: str = "s-1",
+        hooks: Hooks | None = None,
+        host: str = "claude-code",
     ) -> None:
         self.app = app
         self.host = host
@@ -36,7 +41,13 @@ class Talk:
         self.prompts = 0
 
     def tell(
-        self, event: str, *, confirm: bool = True, left_s: float = 60, environ: Mapping[str, str] = {}, **given: Any
+        self,
+        event: str,
+        *,
+        confirm: bool = True,
+        left_s: float = 60,
+        environ: Mapping[str, str] = {},
+        **given: Any,
     ) -> Heard:
         answer = self.answer(event, left_s=left_s, environ=environ, **given)
         answer.after(confirm)
@@ -53,7 +64,12 @@ class Talk:
         **given: Any,
     ) -> Answer:
         cwd = str(Path.cwd())
-        shared = {"session_id": self.session, "transcript_path": self.transcript, "cwd": cwd, "hook_event_name": event}
+        shared = {
+            "session_id": self.session,
+            "transcript_path": self.transcript,
+            "cwd": cwd,
+            "hook_event_name": event,
+        }
         body = json.dumps(shared | {"prompt_id": f"p{self.prompts}"} | given).encode()
         until_s = time.monotonic() + left_s
         return self.hooks.answer(
@@ -68,13 +84,19 @@ class Talk:
         self.prompts += 1
         return self.tell("UserPromptSubmit", prompt=prompt, **given)
 
-    def call(self, tool: str, *, agent_id: str = "", call: str = "toolu_1", **tool_input: Any) -> Heard:
+    def call(
+        self, tool: str, *, agent_id: str = "", call: str = "toolu_1", **tool_input: Any
+    ) -> Heard:
         inside: dict[str, Any] = {"agent_id": agent_id, "agent_type": "helper"} if agent_id else {}
-        return self.tell("PreToolUse", tool_name=tool, tool_input=tool_input, tool_use_id=call, **inside)
+        return self.tell(
+            "PreToolUse", tool_name=tool, tool_input=tool_input, tool_use_id=call, **inside
+        )
 
     def read(self, path: str, **more: Any) -> str:
         """The text of the file that is read in its place."""
-        return Path(str(self.call("Read", file_path=path, **more).input["file_path"])).read_text(encoding="utf-8")
+        return Path(str(self.call("Read", file_path=path, **more).input["file_path"])).read_text(
+            encoding="utf-8"
+        )
 
 
 Another = Callable[[str], Talk]

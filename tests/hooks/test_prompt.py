@@ -61,12 +61,18 @@ def test_the_answer_is_given_before_anything_is_written(app: App, talk: Talk):
     def send(stdout: bytes) -> None:
         seen.extend((id in stdout.decode(), events(app), rules.listing(app).cards))
 
-    talk.answer("UserPromptSubmit", prompt="deploys go through staging? we use pnpm here, not npm", send=send)
+    talk.answer(
+        "UserPromptSubmit",
+        prompt="deploys go through staging? we use pnpm here, not npm",
+        send=send,
+    )
     assert seen == [True, [], ()]
     assert (events(app), len(rules.listing(app).cards)) == (["prompt"], 1)
 
 
-def test_a_memory_is_brought_once_a_session_unless_the_agent_lost_it(app: App, talk: Talk, another: Another):
+def test_a_memory_is_brought_once_a_session_unless_the_agent_lost_it(
+    app: App, talk: Talk, another: Another
+):
     id = pinned(app, "Deploys go through staging")
 
     def is_brought(one: Talk = talk, **given: Any) -> bool:
@@ -90,7 +96,9 @@ def test_a_memory_is_brought_once_a_session_unless_the_agent_lost_it(app: App, t
 
 
 @pytest.mark.parametrize("asked", [False, True])
-def test_what_is_shown_is_counted_and_what_is_asked_for_is_stronger_too(app: App, talk: Talk, asked: bool):
+def test_what_is_shown_is_counted_and_what_is_asked_for_is_stronger_too(
+    app: App, talk: Talk, asked: bool
+):
     before = values_thread("Deploys go through staging", weight=0.5)
     app.commit(Scope.PROJECT, "test", lambda _: Plan((Create(before),)), lambda _: "kept")
     id = before.id
@@ -107,7 +115,9 @@ def test_what_is_shown_is_counted_and_what_is_asked_for_is_stronger_too(app: App
     if asked:
         assert used.weight == pytest.approx(0.6)
     else:
-        assert replace(used, frequency=0, last_session=before.last_session) == replace(before, frequency=0)
+        assert replace(used, frequency=0, last_session=before.last_session) == replace(
+            before, frequency=0
+        )
     assert app.reader(Scope.PROJECT).log(limit=5)[0].op == "test"  # counters are no plans
 
 
@@ -127,7 +137,11 @@ def test_sessions_that_speak_at_once_get_numbers_of_their_own(app: App, open_app
     for number, one in enumerate(apps):
         one.mint = Mint(FixedClock(NOW.plus(seconds=number)))
     with ThreadPoolExecutor(len(apps)) as pool:
-        said = list(pool.map(lambda n: Talk(apps[n], session=f"s-{n}").say("deploys through staging?"), range(8)))
+        said = list(
+            pool.map(
+                lambda n: Talk(apps[n], session=f"s-{n}").say("deploys through staging?"), range(8)
+            )
+        )
     found = [find_session(app.reader(Scope.PROJECT), f"s-{n}") for n in range(8)]
     assert sorted(one.number for one in found if one) == list(range(1, 9))
     assert all("Deploys go through staging" in one.context for one in said)
@@ -137,7 +151,9 @@ def test_sessions_that_speak_at_once_get_numbers_of_their_own(app: App, open_app
 def test_a_session_stays_with_its_project_wherever_the_agent_goes(app: App):
     asked: list[str] = []
 
-    def open_app(project_folder: str, cwd: str, environ: Mapping[str, str]) -> AbstractContextManager[App]:
+    def open_app(
+        project_folder: str, cwd: str, environ: Mapping[str, str]
+    ) -> AbstractContextManager[App]:
         asked.append(project_folder)
         return nullcontext(app)
 
@@ -160,9 +176,12 @@ def test_the_users_memories_go_by_a_count_of_all_projects(app: App, talk: Talk, 
 
 
 @pytest.mark.parametrize(
-    "given", [{"source": "schedule_wakeup"}, {"prompt": "<task-notification>\n<status>completed</status>"}]
+    "given",
+    [{"source": "schedule_wakeup"}, {"prompt": "<task-notification>\n<status>completed</status>"}],
 )
-def test_a_prompt_that_no_person_wrote_is_not_kept_and_recall_can_be_off(app: App, talk: Talk, given: dict[str, str]):
+def test_a_prompt_that_no_person_wrote_is_not_kept_and_recall_can_be_off(
+    app: App, talk: Talk, given: dict[str, str]
+):
     pinned(app, "Task notifications are completed in staging")
     assert talk.say(**({"prompt": "check the status of staging"} | given)).raw == b""
     assert (events(app), find_session(app.reader(Scope.PROJECT), "s-1")) == ([], None)
@@ -181,7 +200,10 @@ def test_a_pause_is_told_in_a_clause_with_what_is_shown_and_never_alone(app: App
     after = talk.say("deploys through staging?")
     at_once = talk.say("when are invoices sent?")
     assert alone.raw == b""
-    assert "Loaded 1 relevant memory (session interrupted: 3 hours since the last prompt):" in after.context
+    assert (
+        "Loaded 1 relevant memory (session interrupted: 3 hours since the last prompt):"
+        in after.context
+    )
     assert "Loaded 1 relevant memory:" in at_once.context
 
 
@@ -201,7 +223,9 @@ def test_a_prompt_without_content_gets_nothing(app: App, talk: Talk):
         ("which cluster is the cheapest to rent?", r"below the floor \(0\.[0-4]\d < 0\.50\)"),
     ],
 )
-def test_a_prompt_that_nothing_bears_on_gets_nothing_and_why_says_so(app: App, talk: Talk, prompt: str, reason: str):
+def test_a_prompt_that_nothing_bears_on_gets_nothing_and_why_says_so(
+    app: App, talk: Talk, prompt: str, reason: str
+):
     id = pinned(app, "Deploys go through the staging cluster first")
     fill_vectors(app.writer(Scope.PROJECT), app.embedder, 100)
     assert talk.say(prompt).raw == b""
@@ -210,7 +234,9 @@ def test_a_prompt_that_nothing_bears_on_gets_nothing_and_why_says_so(app: App, t
     assert re.fullmatch(reason, str(dropped[id]))
 
 
-def test_the_floor_is_a_setting_and_who_asks_gets_an_answer_below_it(app: App, talk: Talk, another: Another):
+def test_the_floor_is_a_setting_and_who_asks_gets_an_answer_below_it(
+    app: App, talk: Talk, another: Another
+):
     id = pinned(app, "Deploys go through the staging cluster first")
     assert id not in talk.say("how is the cluster backed up at night?").context
     found = recall.recall(app, ("how is the cluster backed up",)).found.found
@@ -236,7 +262,9 @@ def test_another_passage_of_a_thread_may_still_come_and_shows_what_answers(app: 
     assert {memory_of(mark) for mark in marks} == {thread}
 
 
-def test_a_session_is_not_told_of_its_own_turns_until_it_has_lost_them(app: App, talk: Talk, another: Another):
+def test_a_session_is_not_told_of_its_own_turns_until_it_has_lost_them(
+    app: App, talk: Talk, another: Another
+):
     thread = two_turns(app)
     asked = "why does the nightly build fail with an expired token?"
     talk.start()
@@ -265,8 +293,13 @@ def two_turns(app: App) -> str:
         ),
     )
     thread = values_thread("Nightly work", body="", days_old=9)
-    said = tuple(replace(one, source=TURN) for one in messages(thread, *(record.text() for record in records)))
-    app.commit(Scope.PROJECT, "test", lambda _: Plan.of([Create(thread, said)]), lambda _: "two turns")
+    said = tuple(
+        replace(one, source=TURN)
+        for one in messages(thread, *(record.text() for record in records))
+    )
+    app.commit(
+        Scope.PROJECT, "test", lambda _: Plan.of([Create(thread, said)]), lambda _: "two turns"
+    )
     fill_vectors(app.writer(Scope.PROJECT), app.embedder, 100)
     return thread.id
 
@@ -287,19 +320,27 @@ def test_how_much_a_prompt_brings_is_a_setting(app: App, talk: Talk, another: An
     assert usual[-1] == short[-1] == "]"
 
 
-def test_with_little_time_words_answer_alone_and_when_it_is_over_nothing_is_said(app: App, talk: Talk):
+def test_with_little_time_words_answer_alone_and_when_it_is_over_nothing_is_said(
+    app: App, talk: Talk
+):
     id = pinned(app, "Deploys go through staging")
     over = talk.say("deploys through staging?", left_s=-1)
     assert (over.context, over.notice) == ("", "")
     assert "the time was over" in log_of(app)
     little = talk.say("deploys through staging?", left_s=embedding.VECTORS_NEED_S - 0.001)
-    assert (id in little.context and "too little time" in log_of(app)) or log_of(app).count("the time was over") == 2
+    assert (id in little.context and "too little time" in log_of(app)) or log_of(app).count(
+        "the time was over"
+    ) == 2
 
 
-def test_found_nothing_and_could_not_search_are_told_apart(app: App, talk: Talk, monkeypatch: pytest.MonkeyPatch):
+def test_found_nothing_and_could_not_search_are_told_apart(
+    app: App, talk: Talk, monkeypatch: pytest.MonkeyPatch
+):
     pinned(app, "Deploys go through staging")
     assert talk.say("zzz qqq").notice == ""
-    monkeypatch.setattr(SqliteStore, "words", Mock(side_effect=StoreBusy("Another process holds it.")))
+    monkeypatch.setattr(
+        SqliteStore, "words", Mock(side_effect=StoreBusy("Another process holds it."))
+    )
     refused = talk.say("deploys through staging?")
     assert refused.notice == "Recollect could not search: Another process holds it."
 
@@ -309,7 +350,9 @@ def test_a_store_that_cannot_be_written_still_answers(
     app: App, talk: Talk, monkeypatch: pytest.MonkeyPatch, problem: type[StoreBusy]
 ):
     id = pinned(app, "Deploys go through staging")
-    monkeypatch.setattr(SqliteStore, "transaction", Mock(side_effect=problem("It cannot be written.")))
+    monkeypatch.setattr(
+        SqliteStore, "transaction", Mock(side_effect=problem("It cannot be written."))
+    )
     assert id in talk.say("deploys through staging?", confirm=False).context
     assert "not-kept of=prompt" in log_of(app)
     assert not talk.answer("UserPromptSubmit", prompt="deploys through staging?").is_kept
@@ -318,12 +361,19 @@ def test_a_store_that_cannot_be_written_still_answers(
 def test_a_prompt_of_a_megabyte_is_answered_and_leaves_no_secret_behind(app: App, talk: Talk):
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     id = pinned(app, "Deploys go through staging")
-    assert id in talk.say("x = 1\n" * 200_000 + f"how do deploys go through staging with {secret}?").context
+    assert (
+        id
+        in talk.say(
+            "x = 1\n" * 200_000 + f"how do deploys go through staging with {secret}?"
+        ).context
+    )
     app.close()
     assert holding(app.home.root, secret) == []
 
 
-def test_focus_lifts_what_the_work_is_about_and_rules_are_brought_beside_threads(app: App, talk: Talk):
+def test_focus_lifts_what_the_work_is_about_and_rules_are_brought_beside_threads(
+    app: App, talk: Talk
+):
     plain = pinned(app, "Login errors are logged to stderr", topics=("logs",))
     lifted = pinned(app, "Login errors are counted by type", topics=("metrics",))
     rule = made(rules.add(app, "Login errors are never swallowed"))

@@ -29,7 +29,11 @@ def move(app: App, seconds: float) -> None:
 
 def test_activity_says_what_was_noted_and_told_in_sentences_newest_first(app: App, talk: Talk):
     pinned(app, DEPLOY)
-    for said in ("always use pnpm, never npm", "maybe we should prefer tabs over spaces here", "how do we deploy?"):
+    for said in (
+        "always use pnpm, never npm",
+        "maybe we should prefer tabs over spaces here",
+        "how do we deploy?",
+    ):
         move(app, 60)
         talk.say(said)
     told, *others = activity(app).items
@@ -51,7 +55,10 @@ CHANGES = [
     (lambda app, id: forget.forget(app, (id,), delete=True), "deleted \u201cAsk Anna\u201d"),
     (lambda app, id: steering.rate(app, id, Verdict.NOT_USEFUL), "rated not useful: Ask Anna"),
     (lambda app, id: memories.undo(app), "undid \u201cpinned: Ask Anna\u201d"),
-    (lambda app, id: rules.accept(app, (made_waiting(app),)), "put in force: Use conventional commits"),
+    (
+        lambda app, id: rules.accept(app, (made_waiting(app),)),
+        "put in force: Use conventional commits",
+    ),
     (lambda app, id: recall.search(app, ("anna",)), "pinned: Ask Anna"),
 ]
 
@@ -93,7 +100,12 @@ def test_try_shows_what_the_hook_would_inject_and_leaves_no_trace(app: App, talk
     told = talk.say("how do we deploy to production?").context
     assert trial.text.splitlines()[1:-1] == told.splitlines()[1:-1]
     first, *rest = trial.candidates
-    assert (first.title, first.told, first.left_out, first.max_floor) == (DEPLOY, True, "", first.certainty)
+    assert (first.title, first.told, first.left_out, first.max_floor) == (
+        DEPLOY,
+        True,
+        "",
+        first.certainty,
+    )
     assert "`production`" in first.why
     assert not any(one.told for one in rest)
     assert trial.tokens == -(-len(trial.text) // 4)
@@ -102,15 +114,27 @@ def test_try_shows_what_the_hook_would_inject_and_leaves_no_trace(app: App, talk
 def test_another_floor_moves_the_line_as_the_certainties_say(app: App):
     pinned(app, DEPLOY)
     first = try_prompt(app, ("how do we deploy to production?",)).candidates[0]
-    for floor, told in ((0.0, True), (first.max_floor, True), (min(1.0, first.max_floor + 0.01), False)):
+    for floor, told in (
+        (0.0, True),
+        (first.max_floor, True),
+        (min(1.0, first.max_floor + 0.01), False),
+    ):
         trial = try_prompt(app, ("how do we deploy to production?",), floor=floor)
         assert (bool(trial.text), trial.candidates[0].told) == (told, told)
-        assert trial.candidates[0].left_out == ("" if told else "it is probably not about the prompt")
+        assert trial.candidates[0].left_out == (
+            "" if told else "it is probably not about the prompt"
+        )
     assert app.settings.text("MEMORY_RECALL_FLOOR") == "0.5"
 
 
-def test_try_names_what_was_left_out_for_other_reasons_and_what_is_in_focus_whatever_the_floor(app: App):
-    keep(app, rule("Deploy from main to production only", status=Status.CANDIDATE), note("Deploy to production"))
+def test_try_names_what_was_left_out_for_other_reasons_and_what_is_in_focus_whatever_the_floor(
+    app: App,
+):
+    keep(
+        app,
+        rule("Deploy from main to production only", status=Status.CANDIDATE),
+        note("Deploy to production"),
+    )
     trial = try_prompt(app, ("how do we deploy to production?",), floor=1.0)
     assert [one["why"] for one in trial.left_out] == ["it waits in the inbox for your decision"]
     assert not trial.text
@@ -120,7 +144,10 @@ def test_try_names_what_was_left_out_for_other_reasons_and_what_is_in_focus_what
 
 @pytest.mark.parametrize(
     ("prompt", "setting", "note"),
-    [("ok, thanks!", "", "nothing to look for"), ("how do we deploy?", "MEMORY_RECALL=off", "Recall is off")],
+    [
+        ("ok, thanks!", "", "nothing to look for"),
+        ("how do we deploy?", "MEMORY_RECALL=off", "Recall is off"),
+    ],
 )
 def test_try_says_why_nothing_would_be_told(app: App, prompt: str, setting: str, note: str):
     pinned(app, DEPLOY)
@@ -132,7 +159,12 @@ def test_try_says_why_nothing_would_be_told(app: App, prompt: str, setting: str,
 
 @pytest.mark.parametrize("content", ["on", "off"])
 def test_try_tells_of_each_turn_that_would_be_told(app: App, content: str):
-    add(app, "Deploys", "We deploy the shop to production by hand.", "To deploy the shop to production, ask Anna.")
+    add(
+        app,
+        "Deploys",
+        "We deploy the shop to production by hand.",
+        "To deploy the shop to production, ask Anna.",
+    )
     app.settings = app.settings.with_value("MEMORY_PROMPT_CONTENT", content)
     trial = try_prompt(app, ("how do we deploy the shop to production?",), floor=0.0)
     assert [one.told for one in trial.candidates] == [True, True]
@@ -157,7 +189,11 @@ def test_figures_count_prompts_and_what_was_told_by_day(app: App, talk: Talk):
         (1, 1, 1, 1), (1, 0, 0, 1),
     ]  # fmt: skip
     assert (yesterday.tokens > 20, today.tokens, today.day) == (True, 0, "2026-02-01")
-    assert (found.kinds, found.sources, found.answered) == ({"thread": 1, "rule": 1}, {"agent": 2}, 0.5)
+    assert (found.kinds, found.sources, found.answered) == (
+        {"thread": 1, "rule": 1},
+        {"agent": 2},
+        0.5,
+    )
     assert found.hook_ms["prompt"]["times"] == 2
     assert [(one.scope, one.bytes > 0, one.backup_at is not None) for one in found.stores] == [
         ("project", True, True), ("user", True, True),
@@ -188,14 +224,18 @@ def test_config_sets_one_setting_and_says_what_it_was(app: App):
     assert app.home.conf.read_text() == "# mine\n"
 
 
-def test_config_says_where_another_layer_has_the_last_word(app: App, monkeypatch: pytest.MonkeyPatch):
+def test_config_says_where_another_layer_has_the_last_word(
+    app: App, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("MEMORY_RECALL_FLOOR", "0.9")
     assert health.config(app, "MEMORY_RECALL_FLOOR", "0.6").problems == (
         "Written, but not in force here: environment says otherwise.",
     )
 
 
-@pytest.mark.parametrize("given", [("MEMORY_RECALL_FLOOR", "7"), ("MEMORY_RECALL_FLOOR", "high"), ("MEMORY_LLM", "")])
+@pytest.mark.parametrize(
+    "given", [("MEMORY_RECALL_FLOOR", "7"), ("MEMORY_RECALL_FLOOR", "high"), ("MEMORY_LLM", "")]
+)
 def test_config_refuses_what_a_setting_cannot_be(app: App, given: tuple[str, str]):
     with pytest.raises(BadInput, match="must be"):
         health.config(app, *given)

@@ -30,7 +30,9 @@ def ids(app: App) -> dict[RuleType, str]:
     return {kind: made(rules.add(app, text, type=kind)) for kind, text in RULES.items()}
 
 
-def test_the_rules_in_force_are_loaded_in_their_sections_once(app: App, talk: Talk, ids: dict[RuleType, str]):
+def test_the_rules_in_force_are_loaded_in_their_sections_once(
+    app: App, talk: Talk, ids: dict[RuleType, str]
+):
     context = talk.start().context
     lines = context.splitlines()
     sections = [line for line in lines if line.endswith(":") and not line.startswith("[")]
@@ -44,7 +46,9 @@ def test_the_rules_in_force_are_loaded_in_their_sections_once(app: App, talk: Ta
 
 
 @pytest.mark.parametrize("more", ["", ", and there is more to say of it" * 5])
-def test_an_open_thread_is_named_and_counts_as_told_where_its_headline_says_all(app: App, talk: Talk, more: str):
+def test_an_open_thread_is_named_and_counts_as_told_where_its_headline_says_all(
+    app: App, talk: Talk, more: str
+):
     id = pinned(app, f"The billing rewrite is half done{more}", title="Billing rewrite")
     assert "Open threads" not in talk.start(left_s=0).context
     assert "late session=s-1" in log_of(app)
@@ -55,7 +59,9 @@ def test_an_open_thread_is_named_and_counts_as_told_where_its_headline_says_all(
     assert (id in talk.say("how far is the billing rewrite").context) is bool(more)
 
 
-def test_after_compaction_the_rules_come_back_and_the_person_is_told(talk: Talk, ids: dict[RuleType, str]):
+def test_after_compaction_the_rules_come_back_and_the_person_is_told(
+    talk: Talk, ids: dict[RuleType, str]
+):
     talk.start()
     said = talk.start("compact")
     assert all(id in said.context for id in ids.values())
@@ -63,7 +69,9 @@ def test_after_compaction_the_rules_come_back_and_the_person_is_told(talk: Talk,
     assert said.notice == "\U0001f504 Recollect: 4 rules re-loaded after context compaction"
 
 
-def test_a_waiting_notice_is_told_once_and_a_new_place_or_a_compaction_without_rules_says_nothing(app: App, talk: Talk):
+def test_a_waiting_notice_is_told_once_and_a_new_place_or_a_compaction_without_rules_says_nothing(
+    app: App, talk: Talk
+):
     assert talk.start().raw == b""
     pinned(app, "The billing rewrite is half done")
     talk.start()
@@ -72,7 +80,9 @@ def test_a_waiting_notice_is_told_once_and_a_new_place_or_a_compaction_without_r
     assert talk.start("compact").raw == b""
 
 
-def test_a_resumed_session_hears_only_what_is_new(app: App, talk: Talk, another: Another, ids: dict[RuleType, str]):
+def test_a_resumed_session_hears_only_what_is_new(
+    app: App, talk: Talk, another: Another, ids: dict[RuleType, str]
+):
     talk.start()
     assert talk.start("resume").raw == b""
     new = made(rules.add(app, "Branches are named after tickets"))
@@ -86,9 +96,16 @@ def test_a_resumed_session_hears_only_what_is_new(app: App, talk: Talk, another:
 def forked(transcript: Path, *blocks: str | None) -> None:
     """What the client writes of a session: an injection each, or (None) a compaction."""
     lines = [
-        {"type": "user", "isCompactSummary": True, "message": {"role": "user", "content": "what was before"}}
+        {
+            "type": "user",
+            "isCompactSummary": True,
+            "message": {"role": "user", "content": "what was before"},
+        }
         if block is None
-        else {"type": "attachment", "attachment": {"type": "hook_additional_context", "content": [block]}}
+        else {
+            "type": "attachment",
+            "attachment": {"type": "hook_additional_context", "content": [block]},
+        }
         for block in blocks
     ]
     transcript.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -118,7 +135,11 @@ def test_a_fork_knows_from_its_transcript_what_was_shown_since_it_was_compacted(
 def parent(path: Path, told: str, answered: Moment) -> None:
     """The transcript that a fork goes on from: what was put in, then the last answer."""
     forked(path, told)
-    answer = {"type": "assistant", "timestamp": answered.iso(), "message": {"role": "assistant", "content": []}}
+    answer = {
+        "type": "assistant",
+        "timestamp": answered.iso(),
+        "message": {"role": "assistant", "content": []},
+    }
     after = {"type": "last-prompt", "timestamp": NOW.iso()}
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(answer) + "\n" + json.dumps(after) + "\n")
@@ -130,7 +151,13 @@ def parent(path: Path, told: str, answered: Moment) -> None:
     ids=["its parent", "none", "another", "two"],
 )
 def test_a_fork_whose_transcript_is_not_there_yet_finds_its_parent_or_is_told_everything(
-    app: App, talk: Talk, fork: Talk, ids: dict[RuleType, str], tmp_path: Path, others: list[float], is_found: bool
+    app: App,
+    talk: Talk,
+    fork: Talk,
+    ids: dict[RuleType, str],
+    tmp_path: Path,
+    others: list[float],
+    is_found: bool,
 ):
     thread = pinned(app, "Deploys go through staging")
     told = talk.start().context
@@ -167,7 +194,11 @@ def shared() -> Path:
 
 
 def test_the_users_notes_are_told_whole_and_first_and_again_after_compaction(app: App, talk: Talk):
-    put(app.home.vault, "_always-load/style.md", "# Style\n\n" + "Short sentences. " * 50 + "The end.\n")
+    put(
+        app.home.vault,
+        "_always-load/style.md",
+        "# Style\n\n" + "Short sentences. " * 50 + "The end.\n",
+    )
     put(app.home.vault, "other.md", "The zebra approves.\n")
     context = talk.start().context
     assert "Short sentences" not in talk.say("do we write short sentences?").context
@@ -199,7 +230,9 @@ def test_a_repositorys_notes_wait_until_they_are_allowed(app: App, talk: Talk, s
 
 
 @pytest.mark.parametrize("change", ["edit", "add", "remove", "rename"])
-def test_what_was_allowed_is_this_text_and_no_other(app: App, talk: Talk, shared: Path, change: str):
+def test_what_was_allowed_is_this_text_and_no_other(
+    app: App, talk: Talk, shared: Path, change: str
+):
     put(shared, "_always-load/a.md", "The giraffe approves.\n")
     put(shared, "_always-load/b.md", "The zebra approves.\n")
     session_start.allow(app)
@@ -214,12 +247,19 @@ def test_what_was_allowed_is_this_text_and_no_other(app: App, talk: Talk, shared
     assert "changed since you allowed them" in heard.notice
 
 
-def test_a_repositorys_note_that_nobody_allowed_comes_with_no_prompt_or_task(app: App, talk: Talk, shared: Path):
+def test_a_repositorys_note_that_nobody_allowed_comes_with_no_prompt_or_task(
+    app: App, talk: Talk, shared: Path
+):
     put(shared, "_always-load/house.md", "The giraffe approves every release.\n")
     put(shared, "zebra.md", "The zebra approves every release on Friday.\n")
     talk.start()
     prompt = talk.say("who approves a release, the giraffe or the zebra?").context
-    talk.call("Task", prompt="find out who approves a release, the giraffe", description="x", subagent_type="helper")
+    talk.call(
+        "Task",
+        prompt="find out who approves a release, the giraffe",
+        description="x",
+        subagent_type="helper",
+    )
     task = talk.tell("SubagentStart", agent_id="a", agent_type="helper").context
     assert "zebra" in prompt
     assert "giraffe" not in prompt + task

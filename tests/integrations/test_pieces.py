@@ -16,8 +16,12 @@ THEIRS = "- [Note](note.md) — theirs\n"
 
 
 def with_us(own: str, entries: tuple[str, ...] = ENTRIES) -> str:
-    index = Section(kind="index", path=INDEX, entries=lambda _: entries, is_entry=lambda line: "(ours-" in line)
-    return (index.edit(FileSnapshot(INDEX, INDEX, own.encode()), None, wanted=True).content or b"").decode()
+    index = Section(
+        kind="index", path=INDEX, entries=lambda _: entries, is_entry=lambda line: "(ours-" in line
+    )
+    return (
+        index.edit(FileSnapshot(INDEX, INDEX, own.encode()), None, wanted=True).content or b""
+    ).decode()
 
 
 def without_us(text: str) -> str:
@@ -30,9 +34,13 @@ texts = st.text(st.sampled_from("ab \n\r\t-é\u2028\ufeff😀<!>"), max_size=30)
 @given(texts, st.lists(st.sampled_from(ENTRIES), max_size=2), texts)
 def test_what_is_put_in_comes_out_without_a_trace(own: str, entries: list[str], behind: str):
     assert without_us(with_us(own)) == own
-    assert with_us(with_us(own), tuple(entries)) == with_us(own, tuple(entries)), "renewed as if for the first time"
+    assert with_us(with_us(own), tuple(entries)) == with_us(own, tuple(entries)), (
+        "renewed as if for the first time"
+    )
     found = without_us(with_us(own) + behind)
-    assert found.replace("\n", "").replace("\r", "") == (own + behind).replace("\n", "").replace("\r", "")
+    assert found.replace("\n", "").replace("\r", "") == (own + behind).replace("\n", "").replace(
+        "\r", ""
+    )
 
 
 def test_a_line_that_others_wrote_into_the_section_is_theirs():
@@ -65,7 +73,12 @@ def test_a_seal_breaks_when_anything_is_added(name: str, text: str, more: str):
         assert not is_intact(path, edited.encode())
 
 
-@given(st.dictionaries(any_texts.filter(lambda key: key != "seal"), any_texts | st.integers(), max_size=4), any_texts)
+@given(
+    st.dictionaries(
+        any_texts.filter(lambda key: key != "seal"), any_texts | st.integers(), max_size=4
+    ),
+    any_texts,
+)
 def test_a_seal_of_json_stands_in_a_field(fields: dict[str, object], more: str):
     path = Path("a.json")
     whole = json.loads(seal(path, json.dumps(fields)))

@@ -84,7 +84,9 @@ SHAPES = {
     "odd": '{ "a" :1 ,"b":\n2}',
     "empty lists": '{\n  "hooks": {\n    "Stop": [],\n    "PreToolUse": [\n    ]\n  }\n}\n',
     "escaped key": '{"\\u0068ooks": {"St\\u006fp": []}}',
-    "odd values": '{"hooks": {"Notification": null, "Other": {}}, "n": 1e400, "i": ' + "9" * 5000 + "}",
+    "odd values": '{"hooks": {"Notification": null, "Other": {}}, "n": 1e400, "i": '
+    + "9" * 5000
+    + "}",
     "groups of no shape": '{"hooks": {"Stop": [null, 5, {}, {"hooks": null}, {"hooks": [null, {"command": 5}]}]}}',
     "twice elsewhere": '{"env": {"A": "1", "A": "2"}}',
 }
@@ -101,13 +103,18 @@ def test_in_and_out_leaves_every_byte(text: str):
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | words,
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | words,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
     max_leaves=6,
 )
 groups = st.lists(
     st.fixed_dictionaries(
-        {"hooks": st.lists(st.just(OTHER) | values, max_size=2)}, optional={"matcher": st.just("Bash")}
+        {"hooks": st.lists(st.just(OTHER) | values, max_size=2)},
+        optional={"matcher": st.just("Bash")},
     )
     | values,
     max_size=3,
@@ -126,9 +133,18 @@ settings = st.builds(
     st.sampled_from(["", "\ufeff", "\ufeff\n\t"]), st.text(alphabet=" \t\r\n", max_size=4),
 )  # fmt: skip
 def test_in_and_out_leaves_every_byte_of_any_settings(
-    value: object, ascii: bool, indent: int | str | None, separators: tuple[str, str], before: str, after_it: str
+    value: object,
+    ascii: bool,
+    indent: int | str | None,
+    separators: tuple[str, str],
+    before: str,
+    after_it: str,
 ):
-    text = before + json.dumps(value, ensure_ascii=ascii, indent=indent, separators=separators) + after_it
+    text = (
+        before
+        + json.dumps(value, ensure_ascii=ascii, indent=indent, separators=separators)
+        + after_it
+    )
     after = added(text)
     assert sorted(str(way[1]) for way in ours(after)) == sorted(EVENTS)
     assert loaded(cleaned(after, containers(text))) == loaded(text)
@@ -139,16 +155,22 @@ def test_in_and_out_leaves_every_byte_of_any_settings(
 
 def test_only_ours_go_from_a_file_that_was_edited():
     text = added('{\n  "model": "x"\n}\n')
-    edited = text.replace('"x"', '"y"').replace('"Stop": [', '"Stop": [{"hooks": [' + json.dumps(OTHER) + "]}, ")
+    edited = text.replace('"x"', '"y"').replace(
+        '"Stop": [', '"Stop": [{"hooks": [' + json.dumps(OTHER) + "]}, "
+    )
     left = cleaned(edited)
     assert loaded(left) == {"model": "y", "hooks": {"Stop": [{"hooks": [OTHER]}]}}
     assert left.startswith('{\n  "model": "y",\n')
-    mixed = json.dumps({"hooks": {"Stop": [{"hooks": [OTHER, group("Stop")["hooks"][0], OTHER]}]}}, indent=2)
+    mixed = json.dumps(
+        {"hooks": {"Stop": [{"hooks": [OTHER, group("Stop")["hooks"][0], OTHER]}]}}, indent=2
+    )
     assert cleaned(mixed) == json.dumps({"hooks": {"Stop": [{"hooks": [OTHER, OTHER]}]}}, indent=2)
 
 
 @pytest.mark.parametrize("indent", [None, 2, "\t"])
-@pytest.mark.parametrize("text", ['{"a": 1}', '{"hooks": {"Stop": [{"hooks": [{"command": "x"}]}]}, "z": 0}'])
+@pytest.mark.parametrize(
+    "text", ['{"a": 1}', '{"hooks": {"Stop": [{"hooks": [{"command": "x"}]}]}, "z": 0}']
+)
 def test_a_file_that_the_agent_wrote_anew_is_cleaned_as_well(text: str, indent: int | str | None):
     rewritten = json.dumps(json.loads(added(text)), indent=indent)
     assert cleaned(rewritten) == json.dumps(json.loads(text), indent=indent)
@@ -201,7 +223,10 @@ COMMENTED = [
 @pytest.mark.parametrize("text", COMMENTED)
 def test_comments_and_trailing_commas_stay_where_they_are(text: str):
     after = added(text, {**SERVER, **STOP}, Form.COMMENTED)
-    assert value_at(settings_text.load(Form.COMMENTED, after), ("mcp", "ours")) == SERVER["mcp"]["ours"]
+    assert (
+        value_at(settings_text.load(Form.COMMENTED, after), ("mcp", "ours"))
+        == SERVER["mcp"]["ours"]
+    )
     assert ours(after, Form.COMMENTED) == [("hooks", "Stop", 0)]
     if '"mcp"' in text:
         edited = added(text, SERVER, Form.COMMENTED).replace("{", "{ /* new */", 1)

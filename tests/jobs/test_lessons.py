@@ -48,10 +48,15 @@ def rules(app: App, *statuses: Status) -> list[Rule]:
 
 def reminded(app: App, command: str) -> list[str]:
     call = ToolCall(id="t", name="Bash", input={"command": command})
-    return [one.body for one in find_reminders(app, call, seen=frozenset(), until_s=time.monotonic() + 60)[1]]
+    return [
+        one.body
+        for one in find_reminders(app, call, seen=frozenset(), until_s=time.monotonic() + 60)[1]
+    ]
 
 
-def test_a_failure_and_its_fix_wait_as_a_lesson_that_is_in_force_after_a_second_session(app: App, tmp_path: Path):
+def test_a_failure_and_its_fix_wait_as_a_lesson_that_is_in_force_after_a_second_session(
+    app: App, tmp_path: Path
+):
     session(app, tmp_path, "s-1")
     [learnt] = rules(app)
     assert (learnt.body, learnt.status, learnt.lane, learnt.rule_type) == (
@@ -98,7 +103,11 @@ def test_the_persons_word_is_enough(app: App, tmp_path: Path, when: str):
 def test_what_is_not_sure_is_only_counted_until_it_comes_again(app: App, tmp_path: Path):
     for number, name in enumerate(("s-1", "s-2"), 1):
         transcript = Transcript(app, tmp_path, name)
-        transcript.ran("make lint", f"Exit code 1\npkg/a{number}.go:3:1: error is not nil (nilerr)", failed=True)
+        transcript.ran(
+            "make lint",
+            f"Exit code 1\npkg/a{number}.go:3:1: error is not nil (nilerr)",
+            failed=True,
+        )
         change = {"file_path": f"pkg/a{number}.go", "old_string": "a", "new_string": "b"}
         transcript.called("Edit", change, "updated")
         transcript.ran("make lint", "ok")
@@ -125,9 +134,13 @@ def test_outcomes_are_recorded_once_and_without_what_tools_said(app: App, tmp_pa
 
 
 def test_what_is_refused_again_and_again_is_proposed_once(app: App, tmp_path: Path):
-    for number, command in enumerate(("git push", "git push origin main", "git push", "git push", "git push")):
+    for number, command in enumerate(
+        ("git push", "git push origin main", "git push", "git push", "git push")
+    ):
         transcript = Transcript(app, tmp_path, f"s-{number}")
-        transcript.ran(command, "The user doesn't want to proceed with this tool use. STOP", failed=True)
+        transcript.ran(
+            command, "The user doesn't want to proceed with this tool use. STOP", failed=True
+        )
         read(app, transcript)
         if number == 3:
             [proposed] = rules(app)
@@ -142,13 +155,17 @@ REFUSED = f"The user doesn't want to proceed with this tool use. To tell you how
 
 def refuse(app: App, folder: Path, tool: str, **marks: str) -> None:
     transcript, id = Transcript(app, folder, f"s-{tool}"), "t1" if tool == "Bash" else "t0"
-    transcript.line("assistant", [{"type": "tool_use", "id": id, "name": tool, "input": {"command": "npm i"}}])
+    transcript.line(
+        "assistant", [{"type": "tool_use", "id": id, "name": tool, "input": {"command": "npm i"}}]
+    )
     result = {"type": "tool_result", "tool_use_id": id, "content": REFUSED, "is_error": True}
     transcript.line("user", [result], **marks)
     read(app, transcript)
 
 
-@pytest.mark.parametrize("marks", [{}, {"toolDenialKind": "user-rejected", "userFeedback": WORDS}], ids=["old", "new"])
+@pytest.mark.parametrize(
+    "marks", [{}, {"toolDenialKind": "user-rejected", "userFeedback": WORDS}], ids=["old", "new"]
+)
 def test_what_a_person_says_with_a_refusal_is_heard_and_tied_to_the_call(
     app: App, tmp_path: Path, marks: dict[str, str]
 ):
@@ -156,8 +173,16 @@ def test_what_a_person_says_with_a_refusal_is_heard_and_tied_to_the_call(
     assert rules(app) == [], "what a server's tool prints like a refusal is nobody's word"
     refuse(app, tmp_path, "Bash", **marks)
     [heard] = rules(app)
-    assert (heard.body, heard.lane, heard.tags) == ("Use pnpm, not npm.", Lane.USER, ("refused:t1",))
-    one = next(one for one in app.reader(app.scope).records(Outcome, kind=Ending.REFUSAL) if one.act == "t1")
+    assert (heard.body, heard.lane, heard.tags) == (
+        "Use pnpm, not npm.",
+        Lane.USER,
+        ("refused:t1",),
+    )
+    one = next(
+        one
+        for one in app.reader(app.scope).records(Outcome, kind=Ending.REFUSAL)
+        if one.act == "t1"
+    )
     assert (one.act, one.action, one.next_state) == ("t1", "npm i", WORDS)
 
 
@@ -197,7 +222,10 @@ def read_later(app: App, transcript: Transcript) -> list[int]:
         (f"{SAID} [Image #1]", [{"type": "text", "text": f"{SAID} [Image #1]"}, {"type": "image"}]),
         (
             f"<ide_opened_file>cart.py</ide_opened_file>\n{SAID}",
-            [{"type": "text", "text": "<ide_opened_file>cart.py</ide_opened_file>"}, {"type": "text", "text": SAID}],
+            [
+                {"type": "text", "text": "<ide_opened_file>cart.py</ide_opened_file>"},
+                {"type": "text", "text": SAID},
+            ],
         ),
     ],
 )
@@ -221,7 +249,9 @@ def test_transcript_first(app: App, transcript: Transcript, talk: Talk):
 
 
 @pytest.mark.parametrize("is_missed", [False, True])
-def test_the_same_words_said_twice_are_two(app: App, transcript: Transcript, talk: Talk, is_missed: bool):
+def test_the_same_words_said_twice_are_two(
+    app: App, transcript: Transcript, talk: Talk, is_missed: bool
+):
     for number in range(2):
         if number or not is_missed:
             talk.say(SAID)
@@ -229,7 +259,9 @@ def test_the_same_words_said_twice_are_two(app: App, transcript: Transcript, tal
     assert read_later(app, transcript) == [2]
 
 
-def test_a_notice_that_was_not_delivered_waits_for_the_next_prompt(app: App, transcript: Transcript, talk: Talk):
+def test_a_notice_that_was_not_delivered_waits_for_the_next_prompt(
+    app: App, transcript: Transcript, talk: Talk
+):
     talk.say(SAID, confirm=False)
     assert len(notices.waiting(app)) == 1
     said = talk.say("thanks")

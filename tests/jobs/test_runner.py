@@ -76,8 +76,14 @@ def test_a_job_runs_again_when_it_is_due(start: Start):
     assert all(later - earlier >= 0.05 for earlier, later in pairwise(often.at_s))
 
 
-def test_one_that_fails_is_logged_without_its_text_and_the_others_go_on(start: Start, tmp_path: Path):
-    broken, busy, fine = Done(ZeroDivisionError("a secret prompt")), Done(StoreBusy("It is held.")), Done()
+def test_one_that_fails_is_logged_without_its_text_and_the_others_go_on(
+    start: Start, tmp_path: Path
+):
+    broken, busy, fine = (
+        Done(ZeroDivisionError("a secret prompt")),
+        Done(StoreBusy("It is held.")),
+        Done(),
+    )
     start(broken.job(name="a"), busy.job(), fine.job())
     assert fine.soon()
     logged = (tmp_path / "recollect.log").read_text()
@@ -86,7 +92,9 @@ def test_one_that_fails_is_logged_without_its_text_and_the_others_go_on(start: S
     assert "secret" not in logged
 
 
-def test_while_hooks_are_answered_heavy_jobs_stand_aside_for_a_while(start: Start, monkeypatch: pytest.MonkeyPatch):
+def test_while_hooks_are_answered_heavy_jobs_stand_aside_for_a_while(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(runner_module, "STAND_ASIDE_S", 0.3)
     heavy, light = Done(), Done()
     began_s = time.monotonic()
@@ -129,7 +137,9 @@ def speak(apps: Apps, tmp_path: Path, *names: str) -> None:
             memories.pin(app, f"Something about {name}")
 
 
-def noted(monkeypatch: pytest.MonkeyPatch, target: str, problem: Exception | None = None) -> list[str | None]:
+def noted(
+    monkeypatch: pytest.MonkeyPatch, target: str, problem: Exception | None = None
+) -> list[str | None]:
     """The projects in which the function is called, which does nothing else."""
     seen: list[str | None] = []
 
@@ -182,7 +192,9 @@ def test_a_project_is_read_once_it_is_quiet_and_every_project_now_and_then(
     assert look(quiet) == ["a"]
 
 
-def test_jobs_that_need_a_model_run_where_models_are_on(apps: Apps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_jobs_that_need_a_model_run_where_models_are_on(
+    apps: Apps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     seen = noted(monkeypatch, "recollect.ops.turn_questions.ask_next")
     speak(apps, tmp_path, "a")
     run_job("questions", apps)
@@ -233,7 +245,9 @@ def look(home: Home, apps: Apps, monkeypatch: pytest.MonkeyPatch) -> Look:
 
 def bodies(apps: Apps) -> set[str]:
     with apps.app(str(Path.cwd()), "", {}) as app:
-        return {note.body for _, store in app.scopes() for note in store.find(Query(kinds=(Kind.NOTE,)))}
+        return {
+            note.body for _, store in app.scopes() for note in store.find(Query(kinds=(Kind.NOTE,)))
+        }
 
 
 def test_a_file_that_was_saved_is_a_note_at_the_next_look(apps: Apps, home: Home, look: Look):
@@ -254,7 +268,9 @@ def test_a_file_that_was_saved_is_a_note_at_the_next_look(apps: Apps, home: Home
     assert bodies(apps) == {"three", "two"}
 
 
-def test_nothing_is_opened_while_nothing_changes(home: Home, look: Look, monkeypatch: pytest.MonkeyPatch):
+def test_nothing_is_opened_while_nothing_changes(
+    home: Home, look: Look, monkeypatch: pytest.MonkeyPatch
+):
     (home.vault / "a.md").write_text("one")
     os.utime(home.vault / "a.md", (1_000_000_000, 1_000_000_000))
     look()
@@ -265,7 +281,9 @@ def test_nothing_is_opened_while_nothing_changes(home: Home, look: Look, monkeyp
     assert looks == []
 
 
-def test_many_files_are_taken_in_a_few_at_a_time(apps: Apps, home: Home, look: Look, monkeypatch: pytest.MonkeyPatch):
+def test_many_files_are_taken_in_a_few_at_a_time(
+    apps: Apps, home: Home, look: Look, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(vault_sync, "FEW_FILES", 2)
     for number in range(5):
         (home.vault / f"{number}.md").write_text(f"note {number}")
@@ -311,8 +329,12 @@ def all_due(app: App, *numbers: int, scope: Scope = Scope.PROJECT) -> list[str]:
 
 def test_each_job_runs_on_its_schedule_and_a_count_that_jumps_owes_one_run(app: App, ran: Ran):
     all_due(app, *range(25, 401, 25), 1_950, 1_951, 30, 31, 74)
-    assert [number for name, _, number in ran if name == "forgetting"] == [400, 1_950], "200 is a baseline"
-    assert [number for name, _, number in ran if name == "validation"] == [175, 275, 375, 1_950], "75 is a baseline"
+    assert [number for name, _, number in ran if name == "forgetting"] == [400, 1_950], (
+        "200 is a baseline"
+    )
+    assert [number for name, _, number in ran if name == "validation"] == [175, 275, 375, 1_950], (
+        "75 is a baseline"
+    )
 
 
 @pytest.mark.parametrize("job", [FORGETTING, VALIDATION])
@@ -325,7 +347,9 @@ def test_what_is_switched_off_never_runs_and_the_schedule_is_a_setting(
     app.writer(Scope.PROJECT).put(StateRecord("sessions", "5"))
     all_due(app, *range(0, 301, 25), scope=Scope.USER)
     name, first = ("validation", [175, 275]) if job is FORGETTING else ("forgetting", [50, 75])
-    assert ran[:2] == [(name, Scope.USER, number) for number in first], "each store goes by its own count"
+    assert ran[:2] == [(name, Scope.USER, number) for number in first], (
+        "each store goes by its own count"
+    )
     assert {(one, scope) for one, scope, _ in ran} == {(name, Scope.USER)}
 
 
@@ -345,7 +369,9 @@ def test_two_never_run_one_job_at_a_time_and_what_stops_is_free_at_once(
     assert len(ran) == 2
 
 
-def test_what_fails_is_tried_three_times_and_then_not_before_it_is_due_again(app: App, monkeypatch: pytest.MonkeyPatch):
+def test_what_fails_is_tried_three_times_and_then_not_before_it_is_due_again(
+    app: App, monkeypatch: pytest.MonkeyPatch
+):
     tries: list[int] = []
 
     def steps(_app: App, run: Run) -> Iterator[str]:

@@ -23,7 +23,9 @@ def sketch(memory: Thread) -> Sketch:
     )  # fmt: skip
 
 
-def chosen(threads: list[Thread], pairs: list[Pair] | None = None, figures: Figures = ALL) -> Chosen:
+def chosen(
+    threads: list[Thread], pairs: list[Pair] | None = None, figures: Figures = ALL
+) -> Chosen:
     standing = compaction.assess([sketch(t) for t in threads], now=NOW, rules=AGE)
     return compaction.choose(standing, pairs or [], figures, now=NOW, rules=AGE)
 
@@ -33,7 +35,11 @@ def merges(threads: list[Thread], *pairs: Pair) -> list[tuple[str, str]]:
 
 
 def test_each_strategy_has_its_figures():
-    assert list(FIGURES.values()) == [(0.95, 30, 50, 0.95), (0.85, 14, 30, 0.90), (0.75, 7, 15, 0.80)]
+    assert list(FIGURES.values()) == [
+        (0.95, 30, 50, 0.95),
+        (0.85, 14, 30, 0.90),
+        (0.75, 7, 15, 0.80),
+    ]
 
 
 def test_what_is_alike_is_merged_and_the_stronger_one_stays():
@@ -58,8 +64,14 @@ def test_a_copy_of_a_copy_goes_where_that_went_if_it_is_near_enough():
 
 
 def test_what_is_old_is_archived_and_imported_history_is_as_young_as_its_import():
-    asleep, put_away = thread("asleep already", days_old=20), thread("archived by age", days_old=200)
-    young = [thread("fresh"), replace(thread("imported", days_old=200), reinforced_at=NOW.plus(days=-1))]
+    asleep, put_away = (
+        thread("asleep already", days_old=20),
+        thread("archived by age", days_old=200),
+    )
+    young = [
+        thread("fresh"),
+        replace(thread("imported", days_old=200), reinforced_at=NOW.plus(days=-1)),
+    ]
     assert chosen([*young, asleep, put_away]).archives == ((asleep.id, "age"), (put_away.id, "age"))
 
 
@@ -96,7 +108,9 @@ def test_no_pin_is_archived_and_the_limit_is_kept_unless_only_pins_remain(
     figures = FIGURES[strategy]._replace(most_active=data.draw(st.integers(0, 10)))
     all_pairs = list(combinations([t.id for t in threads], 2))
     drawn = data.draw(st.lists(st.sampled_from(all_pairs), max_size=30)) if all_pairs else []
-    near = sorted(((a, b, data.draw(st.floats(0.7, 1.0))) for a, b in drawn), key=lambda pair: -pair[2])
+    near = sorted(
+        ((a, b, data.draw(st.floats(0.7, 1.0))) for a, b in drawn), key=lambda pair: -pair[2]
+    )
     made = chosen(threads, near, figures)
     by_id, archived = {t.id: t for t in threads}, {id for id, _ in made.archives}
     kept, lost = [keep for keep, _, _ in made.merges], [lose for _, lose, _ in made.merges]
@@ -118,7 +132,10 @@ def test_what_is_foretold_is_what_the_plan_does(threads: list[Thread], strategy:
     for change, id in ((one, id) for one in plan.changes for id in ids_of(one)):
         assert isinstance(change, Update | UpdateAll)
         standing = after[id]
-        status, weight = change.after.get("status", str(standing.status)), change.after.get("weight", standing.weight)
+        status, weight = (
+            change.after.get("status", str(standing.status)),
+            change.after.get("weight", standing.weight),
+        )
         after[id] = replace(standing, status=Status(str(status)), weight=float(str(weight)))
     awake = [t for t in after.values() if status_at(t, now=NOW, rules=AGE) is Status.ACTIVE]
     assert len(awake) == made.after[0]
@@ -126,11 +143,18 @@ def test_what_is_foretold_is_what_the_plan_does(threads: list[Thread], strategy:
 
 
 def test_messages_and_bridges_of_all_that_is_merged_go_where_it_went():
-    one, two, three, other = threads = [thread(name, weight=1 - n / 10) for n, name in enumerate("abcd")]
+    one, two, three, other = threads = [
+        thread(name, weight=1 - n / 10) for n, name in enumerate("abcd")
+    ]
     inner, outer = bridge(two, three), bridge(three, other)
     said = {t.id: messages(t, "x", "y") for t in (two, three)}
-    whole = {t.id: Whole(t, said.get(t.id, ()), (inner, outer) if t is three else ()) for t in threads[:3]}
-    made = chosen(threads, [(one.id, two.id, 0.99), (one.id, three.id, 0.98)], ALL._replace(most_active=9))
+    whole = {
+        t.id: Whole(t, said.get(t.id, ()), (inner, outer) if t is three else ())
+        for t in threads[:3]
+    }
+    made = chosen(
+        threads, [(one.id, two.id, 0.99), (one.id, three.id, 0.98)], ALL._replace(most_active=9)
+    )
     changes = compaction.plan(made, [sketch(t) for t in threads], whole, now=NOW, rules=AGE).changes
     moves = [change for change in changes if isinstance(change, Move)]
     assert moves == [Move(tuple(m.id for m in spoken), id, one.id) for id, spoken in said.items()]

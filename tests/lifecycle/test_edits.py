@@ -11,7 +11,17 @@ from recollect.lifecycle import edits
 from recollect.lifecycle.edits import Whole, Words, merge, new_candidate, propose_words, split
 from recollect.lifecycle.strength import strength
 from recollect.model.codec import decode_memory, encode
-from recollect.model.memory import Bridge, BridgeType, Lane, Memory, Message, Rating, RuleType, Status, Thread
+from recollect.model.memory import (
+    Bridge,
+    BridgeType,
+    Lane,
+    Memory,
+    Message,
+    Rating,
+    RuleType,
+    Status,
+    Thread,
+)
 from recollect.model.plan import Create, Link, Move, Plan, Unlink, Update
 from recollect.model.query import Drop
 from tests.naughty import NAUGHTY
@@ -30,12 +40,19 @@ def test_a_revision_says_when_and_what_is_so_already_needs_no_plan() -> None:
     assert edits.restore(thread("t"), now=NOW, rules=AGE) == Plan()
 
 
-@pytest.mark.parametrize("status", [Status.ARCHIVED, Status.SUSPENDED, Status.SUPERSEDED, Status.CANDIDATE])
+@pytest.mark.parametrize(
+    "status", [Status.ARCHIVED, Status.SUSPENDED, Status.SUPERSEDED, Status.CANDIDATE]
+)
 def test_what_is_restored_is_active_and_as_strong_as_new(status: Status) -> None:
     old = thread("t", days_old=900, status=status, superseded_by="thread_x", weight=0.2, boost=0.1)
     [update] = edits.restore(old, now=NOW, rules=AGE).changes
     assert isinstance(update, Update)
-    assert update.after == {"status": "active", "superseded_by": None, "reinforced_at": NOW.iso(), "weight": 1.1}
+    assert update.after == {
+        "status": "active",
+        "superseded_by": None,
+        "reinforced_at": NOW.iso(),
+        "weight": 1.1,
+    }
 
 
 # What a language model proposed
@@ -50,7 +67,9 @@ def test_what_is_restored_is_active_and_as_strong_as_new(status: Status) -> None
                                                                "title": "Deploys go through staging."}),
     ],
 )  # fmt: skip
-def test_words_of_a_thread_or_a_waiting_rule_change_in_place_and_no_lane_rises(old: Memory, changed: dict[str, str]):
+def test_words_of_a_thread_or_a_waiting_rule_change_in_place_and_no_lane_rises(
+    old: Memory, changed: dict[str, str]
+):
     (change,) = propose_words(old, WORDS, id="rule_new", now=NOW)
     assert isinstance(change, Update)
     assert dict(change.after) == changed
@@ -61,14 +80,25 @@ def test_an_active_rule_stays_as_it_is_and_the_proposal_waits_beside_it():
     new = new_candidate(WORDS, old.rule_type, id="rule_new", now=NOW)
     link = Link(Bridge(new.id, old.id, BridgeType.REPLACES, 1.0, NOW, origin="review"))
     assert propose_words(old, WORDS, id="rule_new", now=NOW) == [Create(new), link]
-    assert (new.status, new.lane, new.body) == (Status.CANDIDATE, Lane.AGENT, "Deploys go through staging.")
+    assert (new.status, new.lane, new.body) == (
+        Status.CANDIDATE,
+        Lane.AGENT,
+        "Deploys go through staging.",
+    )
 
 
 def test_notes_and_long_rules_are_not_touched_and_something_new_waits_in_the_inbox():
     assert propose_words(note("x"), WORDS, id="rule_new", now=NOW) == []
-    assert propose_words(rule("x"), Words("x" * 2_001, Lane.AGENT, "s"), id="rule_new", now=NOW) == []
+    assert (
+        propose_words(rule("x"), Words("x" * 2_001, Lane.AGENT, "s"), id="rule_new", now=NOW) == []
+    )
     new = new_candidate(WORDS, RuleType.DEVOPS, id="rule_new", now=NOW)
-    assert (new.status, new.lane, new.group, new.tags) == (Status.CANDIDATE, Lane.AGENT, "s-1", ("review",))
+    assert (new.status, new.lane, new.group, new.tags) == (
+        Status.CANDIDATE,
+        Lane.AGENT,
+        "s-1",
+        ("review",),
+    )
 
 
 # Merging
@@ -80,13 +110,17 @@ def merged(keep: Memory, lose: Memory, *rest: tuple[Any, ...]) -> Plan:
 
 
 def joined(keep: Memory, lose: Memory) -> Memory:
-    [after] = [c.after for c in merged(keep, lose).changes if isinstance(c, Update) and c.id == keep.id] or [{}]
+    [after] = [
+        c.after for c in merged(keep, lose).changes if isinstance(c, Update) and c.id == keep.id
+    ] or [{}]
     return decode_memory(encode(keep) | dict(after))
 
 
 _words = st.text("ab \n", max_size=8)
 _topics = st.lists(st.sampled_from("abcd"), max_size=3).map(tuple)
-_ratings = st.lists(st.builds(Rating, st.booleans(), st.integers(0, 9).map(lambda d: NOW.plus(days=-d))), max_size=3)
+_ratings = st.lists(
+    st.builds(Rating, st.booleans(), st.integers(0, 9).map(lambda d: NOW.plus(days=-d))), max_size=3
+)
 threads = st.builds(
     lambda boost, share, **fields: thread("t", boost=boost, weight=share * (1 + boost), **fields),
     boost=st.floats(0, 0.5), share=st.floats(0, 1), days_old=st.floats(0, 90), pinned=st.booleans(), body=_words,
@@ -96,19 +130,27 @@ threads = st.builds(
 
 
 @given(threads, threads)
-def test_nothing_is_lost_and_the_joined_is_as_strong_as_the_stronger(keep: Thread, lose: Thread) -> None:
+def test_nothing_is_lost_and_the_joined_is_as_strong_as_the_stronger(
+    keep: Thread, lose: Thread
+) -> None:
     both = joined(keep, lose)
 
     assert isinstance(both, Thread)
     assert all(one.body.strip() in both.body for one in (keep, lose))
-    assert (set(both.topics), set(both.tags)) == ({*keep.topics, *lose.topics}, {*keep.tags, *lose.tags})
+    assert (set(both.topics), set(both.tags)) == (
+        {*keep.topics, *lose.topics},
+        {*keep.tags, *lose.tags},
+    )
     assert (both.seen, both.frequency) == (keep.seen + lose.seen, keep.frequency + lose.frequency)
     assert sorted(both.ratings, key=repr) == sorted(keep.ratings + lose.ratings, key=repr)
     assert (both.drift, both.lane) == (keep.drift + lose.drift, Lane.lowest(keep.lane, lose.lane))
     assert both.pinned == (keep.pinned or lose.pinned)
     assert both.created_at == min(keep.created_at, lose.created_at)
     assert both.last_active_at == max(keep.last_active_at, lose.last_active_at)
-    assert strength(both, now=NOW, rules=AGE) >= max(strength(m, now=NOW, rules=AGE) for m in (keep, lose)) - 1e-9
+    assert (
+        strength(both, now=NOW, rules=AGE)
+        >= max(strength(m, now=NOW, rules=AGE) for m in (keep, lose)) - 1e-9
+    )
     assert both.weight <= 1 + both.boost
 
 
@@ -126,7 +168,10 @@ A, B, C, D = (thread(title) for title in "abcd")
     [
         ([bridge(B, C), bridge(D, B)], [bridge(A, C), bridge(D, A)]),  # they keep their direction
         ([bridge(A, B), bridge(B, A, BridgeType.DEPENDS)], []),  # none joins a memory to itself
-        ([bridge(A, C, weight=0.9), bridge(B, C, weight=0.1)], [bridge(A, C, weight=0.9)]),  # the first's own stays
+        (
+            [bridge(A, C, weight=0.9), bridge(B, C, weight=0.1)],
+            [bridge(A, C, weight=0.9)],
+        ),  # the first's own stays
     ],
 )
 def test_links_move_to_the_first(before: list[Bridge], after: list[Bridge]) -> None:
@@ -155,7 +200,9 @@ def moved(plan: Plan | Drop) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("drift", "at"), [(("auth", "billing", "deploy", "auth"), 2), (("auth", "billing", "ghost"), 1)]
 )
-def test_without_topics_it_is_cut_at_the_last_turn_that_a_message_speaks_of(drift: tuple[str, ...], at: int) -> None:
+def test_without_topics_it_is_cut_at_the_last_turn_that_a_message_speaks_of(
+    drift: tuple[str, ...], at: int
+) -> None:
     owner = thread("t", drift=drift)
     said = messages(owner, *drift[: at + 1])
     assert moved(parted(owner, said)) == (said[at].id,)
@@ -171,7 +218,9 @@ def test_without_topics_it_is_cut_at_the_last_turn_that_a_message_speaks_of(drif
         (("a", "b"), ("", " "), "none of its messages"),
     ],
 )
-def test_what_cannot_be_split_says_why(contents: tuple[str, ...], topics: tuple[str, ...], reason: str) -> None:
+def test_what_cannot_be_split_says_why(
+    contents: tuple[str, ...], topics: tuple[str, ...], reason: str
+) -> None:
     owner = thread("t")
     dropped = parted(owner, messages(owner, *contents), *topics)
     assert isinstance(dropped, Drop)
@@ -183,7 +232,9 @@ def test_what_cannot_be_split_says_why(contents: tuple[str, ...], topics: tuple[
     st.lists(st.sampled_from(["a", "b", "a.", "(", "\\", *NAUGHTY[::7]]), max_size=2),
     st.lists(st.sampled_from("ab"), max_size=4),
 )
-def test_every_message_ends_in_exactly_one_of_the_two(contents: list[str], topics: list[str], drift: list[str]) -> None:
+def test_every_message_ends_in_exactly_one_of_the_two(
+    contents: list[str], topics: list[str], drift: list[str]
+) -> None:
     owner = thread("t", drift=tuple(drift), topics=tuple(drift))
     said = messages(owner, *contents)
     plan = parted(owner, said, *topics)
@@ -204,7 +255,9 @@ def test_every_message_ends_in_exactly_one_of_the_two(contents: list[str], topic
         (("api", "a", "b", "b", "b", "b", "b"), ()),  # settled since
     ],
 )
-def test_a_thread_that_moved_through_many_topics_could_be_split(drift: tuple[str, ...], parts: tuple[str, ...]):
+def test_a_thread_that_moved_through_many_topics_could_be_split(
+    drift: tuple[str, ...], parts: tuple[str, ...]
+):
     assert edits.split_topics(thread("talk", drift=drift)) == parts
 
 
@@ -214,7 +267,9 @@ def test_two_threads_are_alike_in_the_topics_they_share():
 
 
 @given(st.lists(st.floats(0, 1.5), max_size=100), st.integers(0, 9), st.integers(0, 9))
-def test_pressure_is_the_weight_over_ten_and_never_above_one(strengths: list[float], merges: int, splits: int):
+def test_pressure_is_the_weight_over_ten_and_never_above_one(
+    strengths: list[float], merges: int, splits: int
+):
     found = edits.health(strengths, merges, splits)
     assert found["context_pressure"] == round(min(1.0, sum(strengths) / 10), 2)
     assert found["active_threads"] == len(strengths)

@@ -25,27 +25,45 @@ from tests.values import NOW, note, rule, thread
         (7, 50, 150, 0, 2.121265),  # log2(8) = 3, e^(-0.003466 * 100) = e^-0.3466 = 0.707088
         (1023, 0, 1000, 0, 0.312418),  # log2(1024) = 10, e^(-0.003466 * 1000) = e^-3.466 = 0.031242
         (1023, 0, 1000, 2, 2.312418),  # the same, and 2 for appreciation, which does not fade
-        (5, 90, 100, 0.5, 2.996903),  # log2(6) = 2.584963, e^(-0.003466 * 10) = e^-0.03466 = 0.965934
+        (
+            5,
+            90,
+            100,
+            0.5,
+            2.996903,
+        ),  # log2(6) = 2.584963, e^(-0.003466 * 10) = e^-0.03466 = 0.965934
         (3, 300, 100, 0, 2.0),  # a count that fell back: as if used just now, log2(4) = 2
     ],
 )
-def test_the_score_is_what_it_says(frequency: int, last_session: int, session: int, appreciation: float, score: float):
+def test_the_score_is_what_it_says(
+    frequency: int, last_session: int, session: int, appreciation: float, score: float
+):
     one = rule("x", frequency=frequency, last_session=last_session, appreciation=appreciation)
     assert review.Candidate.of(one, session).score == pytest.approx(score, abs=2e-6)
 
 
 @given(memories, st.integers(0, 10_000), st.integers(0, 10_000))
 def test_sessions_without_use_never_raise_a_score(memory, session: int, later: int):
-    assert review.Candidate.of(memory, session + later).score <= review.Candidate.of(memory, session).score
+    assert (
+        review.Candidate.of(memory, session + later).score
+        <= review.Candidate.of(memory, session).score
+    )
 
 
 def test_the_lowest_three_are_candidates_the_oldest_of_equals_first_unless_pinned_asleep_a_thread_or_too_young():
     never_new, never_old = rule("new", days_old=3), rule("old", days_old=9)
-    others = [note("often", frequency=50), note("once", frequency=1), rule("valued", appreciation=9), thread("t")]
+    others = [
+        note("often", frequency=50),
+        note("once", frequency=1),
+        rule("valued", appreciation=9),
+        thread("t"),
+    ]
     kept = [rule("pin", pinned=True), rule("away", status=Status.ARCHIVED)]
     found = review.candidates([*others, *kept, never_new, never_old], session=0)
     assert [one.memory.title for one in found] == ["old", "new", "once"]
-    young = review.candidates([*others, never_new, never_old], session=9, born_before=NOW.plus(days=-4))
+    young = review.candidates(
+        [*others, never_new, never_old], session=9, born_before=NOW.plus(days=-4)
+    )
     assert [one.memory for one in young] == [never_old]
 
 
@@ -90,7 +108,11 @@ def test_checks_are_read_by_id():
         {"id": c.id, "state": "fix", "why": "x", "body": " It is now\nso. "},
     ]
     found = review.read_checks(json.dumps(said), (a, b, c))
-    wanted = {a.id: Check("holds"), b.id: Check("stale", "no such file"), c.id: Check("fix", "x", "It is now so.")}
+    wanted = {
+        a.id: Check("holds"),
+        b.id: Check("stale", "no such file"),
+        c.id: Check("fix", "x", "It is now so."),
+    }
     assert found == wanted
 
 
@@ -113,7 +135,9 @@ def test_a_fix_that_says_nothing_new_or_too_much_only_flags(body: object):
 )  # fmt: skip
 def test_what_a_person_said_is_described_in_those_words(line: str, lane: Lane, is_taken: bool):
     memory = note("Old title", body="Before deploys to staging, ask Anna.", lane=lane)
-    found = review.read_descriptions(json.dumps([{"id": memory.id, "description": line}]), (memory,))
+    found = review.read_descriptions(
+        json.dumps([{"id": memory.id, "description": line}]), (memory,)
+    )
     assert found == ({memory.id: line} if is_taken else {})
 
 

@@ -5,7 +5,14 @@ from dataclasses import replace
 import pytest
 
 from recollect.lifecycle import sharing
-from recollect.lifecycle.sharing import Whole, difference, incoming, incoming_to_own, outgoing, rebase
+from recollect.lifecycle.sharing import (
+    Whole,
+    difference,
+    incoming,
+    incoming_to_own,
+    outgoing,
+    rebase,
+)
 from recollect.model.codec import encode
 from recollect.model.command import Lesson
 from recollect.model.memory import (
@@ -45,19 +52,27 @@ def test_a_thread_is_sent_without_what_was_asked_decided_and_said():
     shown = Message("message_2", talk.id, NOW, "Bash", f"$ {SECRETIVE}")
     only_asked = Message("message_3", talk.id, NOW, TURN, Record(asked=SECRETIVE).text())
 
-    memory, messages = sent((talk, (Message("message_1", talk.id, NOW, TURN, told), shown, only_asked)))
+    memory, messages = sent(
+        (talk, (Message("message_1", talk.id, NOW, TURN, told), shown, only_asked))
+    )
 
     distilled = "Found: The clock is behind.\nChanged: a.py\nRan: make\nEnded: Tests pass."
     assert [one.content for one in messages] == [distilled]
     assert memory.body == f"{distilled}\n\n{distilled}", "a merged thread has several records"
-    assert (memory.title, memory.topics, memory.anchors) == ("The clock is behind.", ("clock",), (Anchor("a.py"),))
+    assert (memory.title, memory.topics, memory.anchors) == (
+        "The clock is behind.",
+        ("clock",),
+        (Anchor("a.py"),),
+    )
     assert SECRETIVE not in str(encode(memory)) + str(encode(messages))
 
 
 def test_what_members_accepted_or_tagged_for_themselves_is_not_sent_and_stays():
     tagged = rule("Use pnpm", tags=(ACCEPTED_TAG, SHARED_TAG, "style"))
     assert sent((tagged, ()))[0].tags == ("style",)
-    [update] = incoming((tagged, ()), (replace(tagged, tags=("build",)), ()), RulePolicy.SHARED, NOW)
+    [update] = incoming(
+        (tagged, ()), (replace(tagged, tags=("build",)), ()), RulePolicy.SHARED, NOW
+    )
     assert isinstance(update, Update)
     assert update.after == {"tags": ["build", ACCEPTED_TAG, SHARED_TAG]}
 
@@ -71,15 +86,25 @@ def test_only_what_is_shared_is_taken_from_a_colleagues_row():
     assert isinstance(made, Create)
     taken = made.memory
     assert isinstance(taken, Rule)
-    assert (taken.lane, taken.origin, taken.said, taken.tags, taken.frequency) == (Lane.TEAM, "team:", "", (), 0)
+    assert (taken.lane, taken.origin, taken.said, taken.tags, taken.frequency) == (
+        Lane.TEAM,
+        "team:",
+        "",
+        (),
+        0,
+    )
     assert (taken.boost, taken.weight, taken.superseded_by, taken.group) == (0.5, 1.5, None, "")
     other = thread("x", id=hostile.id)
-    assert incoming((other, ()), (hostile, ()), RulePolicy.SHARED, NOW) == [Remove(other)], "of another kind"
+    assert incoming((other, ()), (hostile, ()), RulePolicy.SHARED, NOW) == [Remove(other)], (
+        "of another kind"
+    )
 
 
 def test_words_that_were_accepted_wait_again_when_others_change_them_and_each_is_to_be_accepted():
     here = rule("Use npm", lane=Lane.TEAM)
-    [waits, update] = incoming((here, ()), (replace(here, body="Use pnpm"), ()), RulePolicy.INBOX, NOW)
+    [waits, update] = incoming(
+        (here, ()), (replace(here, body="Use pnpm"), ()), RulePolicy.INBOX, NOW
+    )
     assert isinstance(waits, Update)
     assert isinstance(update, Update)
     assert (waits.after, update.after) == ({"status": "candidate"}, {"body": "Use pnpm"})
@@ -87,11 +112,30 @@ def test_words_that_were_accepted_wait_again_when_others_change_them_and_each_is
 
 def test_a_rule_is_sent_without_the_words_it_was_made_from_and_without_how_it_fared_here():
     bad = Rating(useful=False, timestamp=NOW)
-    own = rule("Use pnpm", said=SECRETIVE, group=SECRETIVE, ratings=(bad,), outcomes="+-", frequency=7, tags=SHARED)
+    own = rule(
+        "Use pnpm",
+        said=SECRETIVE,
+        group=SECRETIVE,
+        ratings=(bad,),
+        outcomes="+-",
+        frequency=7,
+        tags=SHARED,
+    )
     memory, _ = sent((own, ()))
     assert isinstance(memory, Rule)
-    assert (memory.said, memory.ratings, memory.outcomes, memory.frequency, memory.tags) == ("", (), "", 0, ())
-    assert (memory.lane, memory.origin, memory.group, memory.status) == (Lane.TEAM, "team:Ann", "p1", Status.ACTIVE)
+    assert (memory.said, memory.ratings, memory.outcomes, memory.frequency, memory.tags) == (
+        "",
+        (),
+        "",
+        0,
+        (),
+    )
+    assert (memory.lane, memory.origin, memory.group, memory.status) == (
+        Lane.TEAM,
+        "team:Ann",
+        "p1",
+        Status.ACTIVE,
+    )
     assert (memory.id, memory.body) == (own.id, own.body)
 
 
@@ -115,14 +159,18 @@ def test_a_pin_is_sent_word_for_word():
 )
 def test_what_is_private_undecided_or_put_away_is_not_shared(memory: Rule, why: str):
     assert sharing.why_not_shared(memory) == why
-    is_kept = not why or memory.status is Status.ARCHIVED  # whether its owner still uses it is the owner's matter
+    is_kept = (
+        not why or memory.status is Status.ARCHIVED
+    )  # whether its owner still uses it is the owner's matter
     assert sharing.is_shared(sharing.with_tag(memory, SHARED_TAG)) is is_kept
     assert not sharing.is_shared(sharing.without_tags(sharing.with_tag(memory, SHARED_TAG)))
 
 
 def test_only_what_is_shared_makes_a_difference():
     old = rule("Use npm", ratings=())
-    fared = replace(old, frequency=9, status=Status.ARCHIVED, ratings=(Rating(useful=False, timestamp=NOW),))
+    fared = replace(
+        old, frequency=9, status=Status.ARCHIVED, ratings=(Rating(useful=False, timestamp=NOW),)
+    )
     assert difference((old, ()), (fared, ())) == []
     [update] = difference((old, ()), (replace(fared, body="Use pnpm"), ()))
     assert isinstance(update, Update)
@@ -152,7 +200,9 @@ MINE, THEIRS = renamed(TALK, "Mine"), renamed(TALK, "Theirs")
         (Say(TALK.id, (FIRST,)), None, []),
     ],
 )
-def test_a_change_is_fitted_to_what_the_team_has_now(change: Change, now: Whole | None, made: list[Change]):
+def test_a_change_is_fitted_to_what_the_team_has_now(
+    change: Change, now: Whole | None, made: list[Change]
+):
     assert rebase(change, now) == made
 
 
@@ -198,7 +248,9 @@ def test_a_colleagues_change_reaches_the_memory_that_was_shared_from_here():
     [update] = incoming_to_own((own, ()), (theirs, ()))
     assert isinstance(update, Update)
     tags = ["style", SHARED_TAG, "refused:call"]
-    assert update.after == {"body": "Use pnpm", "tags": tags, "lane": "team"}, "no longer her own words"
+    assert update.after == {"body": "Use pnpm", "tags": tags, "lane": "team"}, (
+        "no longer her own words"
+    )
     assert incoming_to_own((own, ()), sent((own, ()))) == []
 
 

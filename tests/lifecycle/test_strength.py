@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from recollect.base.moment import Moment
 from recollect.jobs.runner import DueState, Schedule
-from recollect.lifecycle.strength import AgeRules, apply_age, count_use, fades, reinforce, status_at, strength
+from recollect.lifecycle.strength import (
+    AgeRules,
+    apply_age,
+    count_use,
+    fades,
+    reinforce,
+    status_at,
+    strength,
+)
 from recollect.model.codec import content_hash
 from recollect.model.memory import Memory, Status
 from recollect.model.session import BEAT_MINUTES, Heartbeat
@@ -24,7 +32,10 @@ threads = st.builds(
     status=st.sampled_from(Status),
 )  # fmt: skip
 rules_of_age = st.builds(
-    AgeRules, half_life_days=st.floats(0.1, 400), suspend_below=st.floats(0, 1), archive_after_days=st.floats(1, 400)
+    AgeRules,
+    half_life_days=st.floats(0.1, 400),
+    suspend_below=st.floats(0, 1),
+    archive_after_days=st.floats(1, 400),
 )
 times = st.floats(-20_000, 20_000).map(lambda days: NOW.plus(days=days))
 
@@ -46,11 +57,18 @@ def test_strength_never_rises_with_time_and_a_clock_set_back_counts_as_none(
 
 def test_a_thread_halves_in_three_days_and_is_at_eight_hundredths_after_eleven() -> None:
     memory = thread("t")
-    assert [round(strength_after(memory, days), 2) for days in (0, 3, 6, 11)] == [1.0, 0.5, 0.25, 0.08]
+    assert [round(strength_after(memory, days), 2) for days in (0, 3, 6, 11)] == [
+        1.0,
+        0.5,
+        0.25,
+        0.08,
+    ]
     assert strength(memory, now=NOW.plus(days=10), rules=AgeRules(half_life_days=10)) == 0.5
 
 
-@pytest.mark.parametrize("memory", [thread("pinned", pinned=True, weight=1.3), rule("rule"), note("note")])
+@pytest.mark.parametrize(
+    "memory", [thread("pinned", pinned=True, weight=1.3), rule("rule"), note("note")]
+)
 def test_what_is_pinned_and_rules_and_notes_do_not_fade(memory: Memory) -> None:
     assert not fades(memory)
     assert strength_after(memory, 5_000) == memory.weight
@@ -58,7 +76,9 @@ def test_what_is_pinned_and_rules_and_notes_do_not_fade(memory: Memory) -> None:
 
 
 @given(weights, st.floats(0, 0.5), st.lists(st.floats(0, 20_000), max_size=12))
-def test_reinforcement_never_goes_above_one_plus_the_boost(weight: float, boost: float, gaps: list[float]) -> None:
+def test_reinforcement_never_goes_above_one_plus_the_boost(
+    weight: float, boost: float, gaps: list[float]
+) -> None:
     memory: Memory = thread("t", weight=min(weight, 1 + boost), boost=boost)
     now = NOW
     for gap in gaps:
@@ -83,12 +103,16 @@ def test_reinforcement_never_goes_above_one_plus_the_boost(weight: float, boost:
           for decided in (Status.ARCHIVED, Status.SUPERSEDED, Status.CANDIDATE)],
     ],
 )  # fmt: skip
-def test_a_thread_sleeps_below_a_tenth_and_is_archived_thirty_days_later(memory: Memory, days: float, status: Status):
+def test_a_thread_sleeps_below_a_tenth_and_is_archived_thirty_days_later(
+    memory: Memory, days: float, status: Status
+):
     assert apply_age(memory, now=NOW.plus(days=days), rules=AGE).status is status
 
 
 @given(memories, times, rules_of_age)
-def test_age_changes_only_the_status_of_threads_and_never_wakes_one(memory: Memory, now: Moment, rules: AgeRules):
+def test_age_changes_only_the_status_of_threads_and_never_wakes_one(
+    memory: Memory, now: Moment, rules: AgeRules
+):
     after = apply_age(memory, now=now, rules=rules)
     assert replace(after, status=memory.status) == memory
     if memory.kind != "thread" or memory.pinned or memory.status not in _ORDER:
@@ -103,11 +127,19 @@ def test_age_changes_only_the_status_of_threads_and_never_wakes_one(memory: Memo
 def test_what_was_asked_for_is_counted_and_stronger_and_what_everyone_gets_is_only_counted():
     old = thread("Billing", days_old=3)
     used, seen = (count_use(old, session=7, asked_at=at, rules=AGE) for at in (NOW, None))
-    assert (used.frequency, used.last_session, used.reinforced_at, used.last_active_at) == (1, 7, NOW, NOW)
+    assert (used.frequency, used.last_session, used.reinforced_at, used.last_active_at) == (
+        1,
+        7,
+        NOW,
+        NOW,
+    )
     assert used.weight == pytest.approx(0.6)
     assert content_hash(used) == content_hash(old)
     assert seen == replace(old, frequency=1, last_session=7)
-    assert count_use(rule("Tabs", last_session=9), session=7, asked_at=None, rules=AGE).last_session == 9
+    assert (
+        count_use(rule("Tabs", last_session=9), session=7, asked_at=None, rules=AGE).last_session
+        == 9
+    )
 
 
 # Beats
@@ -119,7 +151,10 @@ def later(beats: float) -> Moment:
     return NOW.plus(seconds=60 * beats * BEAT_MINUTES)
 
 
-@given(st.lists(st.floats(min_value=0, max_value=1_000), max_size=20), st.floats(min_value=1_000, max_value=2_000))
+@given(
+    st.lists(st.floats(min_value=0, max_value=1_000), max_size=20),
+    st.floats(min_value=1_000, max_value=2_000),
+)
 def test_it_does_not_matter_how_often_anyone_looked(looks: list[float], end: float):
     heart = Heartbeat.begin(NOW)
     for beats in sorted(looks):
@@ -155,7 +190,9 @@ def test_what_a_pause_means(since: tuple[int, int], said: str):
 
 # Schedules
 
-schedules = st.integers(1, 300).flatmap(lambda cycle: st.builds(Schedule, st.integers(0, cycle - 1), st.just(cycle)))
+schedules = st.integers(1, 300).flatmap(
+    lambda cycle: st.builds(Schedule, st.integers(0, cycle - 1), st.just(cycle))
+)
 
 
 def lived(schedule: Schedule, counts: list[int]) -> dict[DueState, list[int]]:
@@ -190,13 +227,18 @@ def test_over_a_thousand_sessions_it_runs_at_its_offset_after_a_baseline(
 
 
 def test_a_count_that_jumps_over_its_points_owes_one_run_and_one_that_fell_back_sets_a_new_baseline():
-    assert lived(Schedule(0, 200), [199, 201, 390, 1_005, 1_006, 1_199, 1_200])["run"] == [1_005, 1_200]
+    assert lived(Schedule(0, 200), [199, 201, 390, 1_005, 1_006, 1_199, 1_200])["run"] == [
+        1_005,
+        1_200,
+    ]
     seen = lived(Schedule(0, 200), [200, 400, 30, 31, 199, 200])
     assert (seen["baseline"], seen["run"]) == ([200, 30], [400, 200])
 
 
 @given(schedules, st.lists(st.integers(0, 3_000), min_size=1, max_size=60).map(sorted))
-def test_whatever_sessions_are_seen_each_point_is_answered_once(schedule: Schedule, counts: list[int]):
+def test_whatever_sessions_are_seen_each_point_is_answered_once(
+    schedule: Schedule, counts: list[int]
+):
     seen = lived(schedule, counts)
     answered = seen["baseline"] + seen["run"]
     points = [schedule.last_point(session) for session in answered]

@@ -38,7 +38,11 @@ class StandIn:
         self.answers(*answers)
 
     def switch_on(self, monkeypatch: pytest.MonkeyPatch, **settings: str) -> None:
-        for name, value in {"MEMORY_LLM": "on", "MEMORY_LLM_COMMAND": self.command, **settings}.items():
+        for name, value in {
+            "MEMORY_LLM": "on",
+            "MEMORY_LLM_COMMAND": self.command,
+            **settings,
+        }.items():
             monkeypatch.setenv(name, value)
 
     def answers(self, *answers: str) -> None:
@@ -47,7 +51,11 @@ class StandIn:
     @property
     def calls(self) -> list[dict[str, Any]]:
         path = self.folder / "calls.jsonl"
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+        return (
+            [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+            if path.exists()
+            else []
+        )
 
     @property
     def texts(self) -> list[str]:

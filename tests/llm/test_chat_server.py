@@ -18,7 +18,11 @@ CHAT = {
     "usage": {"prompt_tokens": 7, "completion_tokens": 2},
 }
 MESSAGE = {
-    "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "ye"}, {"type": "text", "text": "s"}],
+    "content": [
+        {"type": "thinking", "thinking": "hm"},
+        {"type": "text", "text": "ye"},
+        {"type": "text", "text": "s"},
+    ],
     "usage": {"input_tokens": 7, "output_tokens": 2, "cache_read_input_tokens": 100},
 }
 
@@ -52,7 +56,9 @@ def service(answer: Serve) -> Iterator[Service]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            found.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+            found.asked.append(
+                (self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+            )
             try:
                 answer(self)
             except OSError:
@@ -72,7 +78,9 @@ def service(answer: Serve) -> Iterator[Service]:
 
 
 def chat(url: str, *, key: str = "", text: str = "is it?", seconds: float = 20.0) -> Answer:
-    return model_calls.ask_server(model_calls.CHAT, url, key=key, model="tiny", text=text, seconds=seconds)
+    return model_calls.ask_server(
+        model_calls.CHAT, url, key=key, model="tiny", text=text, seconds=seconds
+    )
 
 
 def test_an_endpoint_answers_and_says_what_it_took():
@@ -82,7 +90,11 @@ def test_an_endpoint_answers_and_says_what_it_took():
     [(path, headers, body)] = found.asked
     assert path == "/v1/chat/completions"
     assert headers["authorization"] == "Bearer k1"
-    assert (body["model"], body["messages"], body["stream"]) == ("tiny", [{"role": "user", "content": "grüße"}], False)
+    assert (body["model"], body["messages"], body["stream"]) == (
+        "tiny",
+        [{"role": "user", "content": "grüße"}],
+        False,
+    )
 
 
 def test_the_service_itself_answers_and_only_its_text_counts():
@@ -93,7 +105,11 @@ def test_the_service_itself_answers_and_only_its_text_counts():
 
     assert answer == Answer("yes", 109)
     [(path, headers, body)] = found.asked
-    assert (path, headers["x-api-key"], headers["anthropic-version"]) == ("/v1/messages", "k2", "2023-06-01")
+    assert (path, headers["x-api-key"], headers["anthropic-version"]) == (
+        "/v1/messages",
+        "k2",
+        "2023-06-01",
+    )
     assert (body["model"], body["max_tokens"]) == ("small", model_calls.MAX_TOKENS)
 
 
@@ -151,7 +167,16 @@ def test_a_line_that_breaks_a_key_that_is_none_or_where_nobody_listens_is_a_prob
 
 
 @pytest.mark.parametrize(
-    "url", ["", "localhost:11434", "file:///etc/passwd", "ftp://127.0.0.1", "http://", "http://[", "http://127.0.0.1:x"]
+    "url",
+    [
+        "",
+        "localhost:11434",
+        "file:///etc/passwd",
+        "ftp://127.0.0.1",
+        "http://",
+        "http://[",
+        "http://127.0.0.1:x",
+    ],
 )
 def test_what_is_no_address_is_a_problem(url: str):
     assert chat(url).problem == "the URL must start with http:// or https://"

@@ -15,7 +15,9 @@ from recollect.llm import model_calls
 from tests.daemon.real import soon
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes of POSIX")
-linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="orphans are found in /proc")
+linux = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="orphans are found in /proc"
+)
 
 
 def script(folder: Path, code: str, name: str = "answers") -> str:
@@ -25,10 +27,16 @@ def script(folder: Path, code: str, name: str = "answers") -> str:
     return str(path)
 
 
-def run(folder: Path, code: str, *args: str, text: str = "hello", seconds: float = 30.0) -> model_calls.Run:
+def run(
+    folder: Path, code: str, *args: str, text: str = "hello", seconds: float = 30.0
+) -> model_calls.Run:
     argv = (script(folder, code), *args)
     return model_calls.run_program(
-        argv, text=text, environ={"PATH": os.defpath, "ONLY": "this"}, folder=str(folder), seconds=seconds
+        argv,
+        text=text,
+        environ={"PATH": os.defpath, "ONLY": "this"},
+        folder=str(folder),
+        seconds=seconds,
     )
 
 
@@ -43,11 +51,15 @@ def alive(pid: int) -> bool:
 
 def written(path: Path) -> int:
     """The number in a file that another process writes."""
-    assert soon(lambda: path.exists() and path.read_text().endswith("\n")), f"{path.name} was never written"
+    assert soon(lambda: path.exists() and path.read_text().endswith("\n")), (
+        f"{path.name} was never written"
+    )
     return int(path.read_text())
 
 
-def test_it_gets_the_text_its_arguments_environment_and_folder_and_no_descriptor_of_ours(tmp_path: Path):
+def test_it_gets_the_text_its_arguments_environment_and_folder_and_no_descriptor_of_ours(
+    tmp_path: Path,
+):
     ours = os.open(tmp_path, os.O_RDONLY)
     os.set_inheritable(ours, True)
     code = """
@@ -58,7 +70,15 @@ def test_it_gets_the_text_its_arguments_environment_and_folder_and_no_descriptor
     """
     ran = run(tmp_path, code, "said", text="gr\u00fc\u00dfe")
     os.close(ours)
-    assert ran.out.decode().split() == ["said", "GR\u00dcSSE", "0", "this", "None", str(tmp_path), "True"]
+    assert ran.out.decode().split() == [
+        "said",
+        "GR\u00dcSSE",
+        "0",
+        "this",
+        "None",
+        str(tmp_path),
+        "True",
+    ]
 
 
 SLEEPS = "open('pid', 'w').write(f'{os.getpid()}\\n'); time.sleep(600)"
@@ -83,11 +103,17 @@ def test_one_that_does_not_end_by_itself_is_ended(code: str, problem: str, tmp_p
 
 @pytest.mark.parametrize("code", [3, 128 + signal.SIGSEGV])
 def test_a_bad_end_is_a_problem_whatever_was_said(code: int, tmp_path: Path):
-    end = "raise SystemExit(3)" if code == 3 else "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
+    end = (
+        "raise SystemExit(3)"
+        if code == 3
+        else "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
+    )
     assert run(tmp_path, f"print('half', flush=True)\n{end}").problem == f"exit code {code}"
 
 
-def test_one_that_does_not_read_makes_nobody_wait_and_its_standard_error_goes_nowhere(tmp_path: Path):
+def test_one_that_does_not_read_makes_nobody_wait_and_its_standard_error_goes_nowhere(
+    tmp_path: Path,
+):
     code = "import os, sys; os.close(0); print('x' * 10_000_000, file=sys.stderr); print('deaf')"
     assert run(tmp_path, code, text="x" * 5_000_000) == model_calls.Run(b"deaf\n")
 
@@ -101,7 +127,9 @@ def test_one_that_does_not_read_makes_nobody_wait_and_its_standard_error_goes_no
         (("/bin/true", "a\0b"), "", "cannot be started (embedded null byte)"),
     ],
 )
-def test_what_cannot_be_run_is_a_problem(argv: tuple[str, ...], folder: str, problem: str, tmp_path: Path):
+def test_what_cannot_be_run_is_a_problem(
+    argv: tuple[str, ...], folder: str, problem: str, tmp_path: Path
+):
     (tmp_path / "text").write_text("no program")
     (tmp_path / "text").chmod(0o700)
     path, environ = str(tmp_path / argv[0]), {"PATH": os.defpath}
@@ -130,8 +158,12 @@ ORPHANS = """
 
 
 @linux
-@pytest.mark.parametrize(("then", "problem"), [("print('done')", ""), ("time.sleep(600)", "no answer in time")])
-def test_grandchildren_end_with_it_even_those_that_left_its_group(then: str, problem: str, tmp_path: Path):
+@pytest.mark.parametrize(
+    ("then", "problem"), [("print('done')", ""), ("time.sleep(600)", "no answer in time")]
+)
+def test_grandchildren_end_with_it_even_those_that_left_its_group(
+    then: str, problem: str, tmp_path: Path
+):
     ran = run(tmp_path, ORPHANS + "    " + then, seconds=2 if problem else 30)
     assert ran.problem == problem
     assert [alive(written(tmp_path / name)) for name in ("pid0", "pid1")] == [False, False]
@@ -178,12 +210,23 @@ def test_a_program_is_found_on_absolute_folders_of_the_path_alone_and_only_if_it
     (tmp_path / "plain").touch(0o600)
 
     assert model_calls.find_program("claude", f".:{tmp_path / 'other'}", tmp_path) == there
-    assert model_calls.find_program("~/claude", "", tmp_path) == model_calls.find_program(here, "", tmp_path) == here
-    for word, path in (("claude", ":."), ("./claude", str(tmp_path)), ("plain", str(tmp_path)), (str(tmp_path), "")):
+    assert (
+        model_calls.find_program("~/claude", "", tmp_path)
+        == model_calls.find_program(here, "", tmp_path)
+        == here
+    )
+    for word, path in (
+        ("claude", ":."),
+        ("./claude", str(tmp_path)),
+        ("plain", str(tmp_path)),
+        (str(tmp_path), ""),
+    ):
         assert model_calls.find_program(word, path, tmp_path) == ""
 
 
-def test_a_fresh_install_calls_nobody_and_one_that_is_switched_on_keeps_within_its_budget(tmp_path: Path):
+def test_a_fresh_install_calls_nobody_and_one_that_is_switched_on_keeps_within_its_budget(
+    tmp_path: Path,
+):
     """That the second calls at all shows that the first could fail."""
     report = run_calls(tmp_path, sessions=4, calls_per_day=2, progress=lambda _done, _total: None)
     off, on = report.figures

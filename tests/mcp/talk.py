@@ -69,7 +69,11 @@ def talking(folder: Path | None = None) -> Iterator[Talk]:
 @contextmanager
 def talking_over_pipes(version: str = "auto", **environ: str) -> Iterator[Talk]:
     """To a server as it is started for a project."""
-    passed = {name: os.environ[name] for name in os.environ if name.startswith(("RECOLLECT_", "XDG_", "MEMORY_"))}
+    passed = {
+        name: os.environ[name]
+        for name in os.environ
+        if name.startswith(("RECOLLECT_", "XDG_", "MEMORY_"))
+    }
     server = StdioServerParameters(
         command=sys.executable, args=["-m", "recollect.mcp"], cwd=Path.cwd(),
         env={**passed, "PYTHONPATH": os.environ.get("PYTHONPATH", ""), **environ},

@@ -27,7 +27,10 @@ from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, alive_in, soon
 from tests.mcp import talk as talk_module
 from tests.mcp.talk import VERSIONS, Talk, talking, talking_over_pipes
 
-pytestmark = [FORKS, pytest.mark.skipif(sys.platform == "win32", reason="a daemon is not started there")]
+pytestmark = [
+    FORKS,
+    pytest.mark.skipif(sys.platform == "win32", reason="a daemon is not started there"),
+]
 STAGING = "Deploys always go through the staging cluster before they reach production."
 
 
@@ -43,14 +46,18 @@ def seed(count: int = 3, **fields: Any) -> list[str]:
         thread(f"Deploys {n}", body=f"{STAGING} {'!' * n}", topics=("deploy",), **(times | fields))
         for n in range(count)
     ]
-    creates = [Create(one, messages(one, "The login form.", "The database schema.")) for one in made]
+    creates = [
+        Create(one, messages(one, "The login form.", "The database schema.")) for one in made
+    ]
     app.writer(Scope.PROJECT).apply(plan(*creates), act(at=now))
     app.close()
     return [one.id for one in made]
 
 
 def test_what_is_pinned_comes_back_word_for_word(shared: House):
-    content = "Dark mode, vi keys — 日本語 🙂\n\n  indented,\ttabbed,   spaced; \"quoted\" and 'so'."
+    content = (
+        "Dark mode, vi keys — 日本語 🙂\n\n  indented,\ttabbed,   spaced; \"quoted\" and 'so'."
+    )
     with talking() as talk:
         said = talk.text("ai_pin", content=content, title="Preferences", topics=["ui"])
         id = said.split()[2]
@@ -71,7 +78,11 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("ai_compact", {"strategy": "agressive"}, "Did you mean aggressive?"),
     ("ai_undo", {}, "recollect"),
     ("ai_undo", {"change": "change_20260101_000000_000000"}, "change_20260101_000000_000000"),
-    ("ai_rate_context", {"thread_id": "thread_20260101_000000_000000", "useful": True}, "No memory is called"),
+    (
+        "ai_rate_context",
+        {"thread_id": "thread_20260101_000000_000000", "useful": True},
+        "No memory is called",
+    ),
     ("ai_merge", {"a": "x", "b": "y"}, "No memory is called"),
     ("ai_split", {"thread_id": "\x00\u202e"}, "No memory is called"),
     ("ai_forget", {}, "There is no tool 'ai_forget'"),
@@ -87,7 +98,9 @@ def test_bad_input_is_a_tool_error_that_says_what_to_do(shared: House):
 def test_focus_rating_merging_splitting_and_undo_take_effect(shared: House):
     a, b, c = seed(3)
     with talking() as talk:
-        assert 'Focus set on "deploy" (weight=0.8). 3 threads' in talk.text("ai_focus", topic="deploy")
+        assert 'Focus set on "deploy" (weight=0.8). 3 threads' in talk.text(
+            "ai_focus", topic="deploy"
+        )
         assert talk.data("ai_status")["focus"][0]["topic"] == "deploy"
         assert "All focus cleared" in talk.text("ai_unfocus")
         rated = talk.text("ai_rate_context", thread_id=a, useful=False, reason="old")
@@ -103,12 +116,16 @@ def test_focus_rating_merging_splitting_and_undo_take_effect(shared: House):
 def test_suggestions_and_compaction_are_data_within_the_limit(shared: House):
     seed(90)
     with talking() as talk:
-        schemas = {tool.name: tool.output_schema for tool in talk.portal.call(talk.client.list_tools).tools}
+        schemas = {
+            tool.name: tool.output_schema for tool in talk.portal.call(talk.client.list_tools).tools
+        }
         for name in ("ai_suggestions", "ai_status"):
             Draft202012Validator(schemas[name]).validate(talk.data(name))
         told = talk.data("ai_suggestions", context="deploys")
         assert told["totals"]["merge_candidates"] > len(told["merge_candidates"]) > 0
-        assert {"thread_a", "thread_b", "similarity", "reason", "command"} == set(told["merge_candidates"][0])
+        assert {"thread_a", "thread_b", "similarity", "reason", "command"} == set(
+            told["merge_candidates"][0]
+        )
         assert told["health"]["context_pressure"] == 1.0
 
         foretold = talk.data("ai_compact", dry_run=True)
@@ -129,7 +146,9 @@ def test_two_agents_compact_at_once_and_nothing_is_lost(shared: House):
         for told in threads.map(lambda talk: talk.data("ai_compact"), (one, other)):
             assert told["dry_run"] is False
     app = App.open(Path.cwd())
-    said = [message for _, store in app.scopes() for _, messages in store.each() for message in messages]
+    said = [
+        message for _, store in app.scopes() for _, messages in store.each() for message in messages
+    ]
     app.close()
     assert len(said) == 80
 
@@ -155,7 +174,9 @@ def test_memories_and_notes_are_resources(shared: House):
             read = talk.portal.call(talk.client.read_resource, str(uri))
             assert body in read.contents[0].text  # type: ignore[union-attr]
         with pytest.raises(MCPError, match="No memory is called"):
-            talk.portal.call(talk.client.read_resource, "recollect://memory/thread_20260101_000000_000000")
+            talk.portal.call(
+                talk.client.read_resource, "recollect://memory/thread_20260101_000000_000000"
+            )
         with pytest.raises(MCPError, match="No such resource"):
             talk.portal.call(talk.client.read_resource, "file:///etc/passwd")
 
@@ -195,7 +216,9 @@ def test_where_no_daemon_can_be_started_it_goes_on_by_words_alone_and_says_so():
     seed(2)
     with talking() as talk:
         said = talk.text("ai_pin", content="Kept without help.")
-        assert said.endswith("\nThe daemon could not be started: this was done without it, by words alone.")
+        assert said.endswith(
+            "\nThe daemon could not be started: this was done without it, by words alone."
+        )
         found = talk.text("ai_recall", query="help")
         assert "Kept without help." in found
         assert found.endswith(server.ALONE)
@@ -245,7 +268,9 @@ def changes() -> int:
         app.close()
 
 
-def test_long_work_of_the_daemon_reports_progress_and_can_be_cancelled(shared: House, monkeypatch: pytest.MonkeyPatch):
+def test_long_work_of_the_daemon_reports_progress_and_can_be_cancelled(
+    shared: House, monkeypatch: pytest.MonkeyPatch
+):
     """It waits for another writer."""
     monkeypatch.setattr(server, "fresh_key", lambda: "this call")
     shared.home.conf.write_text("MEMORY_BUSY_TIMEOUT_MS=100\n")
@@ -299,7 +324,9 @@ def test_so_does_long_work_without_the_daemon(monkeypatch: pytest.MonkeyPatch, t
     assert changes() == before
 
 
-def test_many_servers_share_one_daemon_and_each_serves_its_own_project(shared: House, tmp_path: Path):
+def test_many_servers_share_one_daemon_and_each_serves_its_own_project(
+    shared: House, tmp_path: Path
+):
     shop, blog = tmp_path / "shop", tmp_path / "blog"
     for folder in (shop, blog):
         (folder / ".git").mkdir(parents=True)
@@ -338,7 +365,9 @@ def test_it_speaks_both_protocols_and_says_how_to_use_it(fresh: Path, version: s
         assert talk.client.server_info is not None
         assert talk.client.server_info.name == "recollect"
         assert ".ai/recall/" in (talk.client.instructions or "")
-        assert [tool.model_dump_json() for tool in tools] == [tool.model_dump_json() for tool in again]
+        assert [tool.model_dump_json() for tool in tools] == [
+            tool.model_dump_json() for tool in again
+        ]
         for tool in tools:
             Draft202012Validator.check_schema(tool.input_schema)
             Draft202012Validator.check_schema(tool.output_schema or {})
@@ -399,7 +428,9 @@ def test_it_ends_with_its_input_and_prints_json_alone(house: House):
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
         "params": {"protocolVersion": VERSIONS[1], "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}},
     }  # fmt: skip
-    printed, code = raw("nonsense", "{", '{"jsonrpc": "2.0"}', "[]" * 1_000, json.dumps(begin), "\udcff\udcfe")
+    printed, code = raw(
+        "nonsense", "{", '{"jsonrpc": "2.0"}', "[]" * 1_000, json.dumps(begin), "\udcff\udcfe"
+    )
     assert code == 0
     answers = [line for line in printed if line.get("id") == 1]
     assert answers[0]["result"]["serverInfo"]["name"] == "recollect"

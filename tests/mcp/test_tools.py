@@ -29,11 +29,16 @@ ID = "thread_20260201_083000_abc123"
 
 
 def test_the_file_is_what_the_operations_say():
-    assert mcp_tools.FILE.read_text(encoding="utf-8") == mcp_tools.tools_file(), "run: python tools/mcp_tools.py"
+    assert mcp_tools.FILE.read_text(encoding="utf-8") == mcp_tools.tools_file(), (
+        "run: python tools/mcp_tools.py"
+    )
 
 
 def test_the_tools_and_their_arguments_are_these():
-    found = {tool.name: {name: schema.get("default", ...) for name, schema in tool.arguments.items()} for tool in TOOLS}
+    found = {
+        tool.name: {name: schema.get("default", ...) for name, schema in tool.arguments.items()}
+        for tool in TOOLS
+    }
     assert found == SIGNATURES
     assert list(BY_NAME) == list(SIGNATURES)
 
@@ -79,7 +84,9 @@ def test_values_go_to_the_operation_under_its_own_names():
         ("ai_status", {"verbose": True}, "Unknown argument 'verbose'"),
     ],
 )
-def test_a_bad_argument_is_refused_under_the_name_the_tool_gives_it(tool: str, given: dict[str, object], says: str):
+def test_a_bad_argument_is_refused_under_the_name_the_tool_gives_it(
+    tool: str, given: dict[str, object], says: str
+):
     with pytest.raises(BadInput) as refused:
         parse_call(ask(tool, **given))
     assert says in name_arguments(BY_NAME[tool], refused.value.message)

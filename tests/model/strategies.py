@@ -8,7 +8,10 @@ from recollect.model import memory as kinds
 from recollect.model.memory import Bridge, BridgeType, Memory, Message
 
 # Everything a datetime can hold.
-_FIRST, _LAST = Moment.parse("0001-01-01T00:00:00Z").micros, Moment.parse("9999-12-31T23:59:59.999999Z").micros
+_FIRST, _LAST = (
+    Moment.parse("0001-01-01T00:00:00Z").micros,
+    Moment.parse("9999-12-31T23:59:59.999999Z").micros,
+)
 
 moments = st.integers(_FIRST, _LAST).map(Moment)
 texts = st.text(st.characters(), max_size=60).map(storable)
@@ -24,7 +27,9 @@ _shared = {
     **dict.fromkeys(("seen", "frequency", "last_session", "activations"), counts),
     "status": st.sampled_from(kinds.Status),
     "pinned": st.booleans(),
-    "ratings": st.lists(st.builds(kinds.Rating, st.booleans(), moments, st.none() | texts), max_size=2).map(tuple),
+    "ratings": st.lists(
+        st.builds(kinds.Rating, st.booleans(), moments, st.none() | texts), max_size=2
+    ).map(tuple),
     "outcomes": st.text("+-", max_size=60),
     "appreciation": st.floats(0, 1_000),
     "lane": st.sampled_from(kinds.Lane),

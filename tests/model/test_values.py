@@ -15,7 +15,17 @@ from recollect.base.text import one_line
 from recollect.model.codec import USAGE, canonical, content_hash, decode, decode_memory, encode
 from recollect.model.command import How, Lesson, command_of, undressed_end
 from recollect.model.memory import Bridge, BridgeType, Lane, Memory, Message
-from recollect.model.passage import MAX_CHARS, Record, Role, Span, asks_of_self, parts, read_record, spans, voice
+from recollect.model.passage import (
+    MAX_CHARS,
+    Record,
+    Role,
+    Span,
+    asks_of_self,
+    parts,
+    read_record,
+    spans,
+    voice,
+)
 from recollect.model.plan import VERBS, Change, Plan, Update, change_json, change_of, inverse
 from recollect.model.result import Result
 from recollect.model.session import is_entered, ledger_mark, memory_of, turn_mark
@@ -36,7 +46,9 @@ MARK = ledger_mark(THREAD_ID, TURN, 40)
 def test_an_update_holds_what_differs_and_leads_there_and_back(memory: Memory, title: str):
     new = renamed(memory, title)
     update = Update.between(memory, new)
-    assert set(update.before) == set(update.after) == ({"title"} if title != memory.title else set())
+    assert (
+        set(update.before) == set(update.after) == ({"title"} if title != memory.title else set())
+    )
     assert decode_memory(encode(memory) | dict(update.after)) == new
     assert decode_memory(encode(new) | dict(update.before)) == memory
     assert Plan.of([Update.between(memory, memory)]) == Plan()
@@ -48,7 +60,10 @@ def test_every_change_has_a_verb_comes_back_from_json_and_has_an_inverse():
     verbs = [change_json(change)["do"] for change in changes]
     assert len(verbs) == len(set(verbs)) == len(changes) == len(Change.__args__)
     for change in changes:
-        assert change_of({"do": VERBS[type(change)], **json.loads(json.dumps(encode(change)))}) == change
+        assert (
+            change_of({"do": VERBS[type(change)], **json.loads(json.dumps(encode(change)))})
+            == change
+        )
         assert inverse(inverse(change)) == change != inverse(change)
     touched = EVERY_CHANGE.touched()
     assert len(set(touched)) == len(touched)
@@ -72,7 +87,9 @@ def test_a_passage_is_known_by_itself_its_turn_or_its_memory(entered: str):
     assert memory_of(entered) == THREAD_ID
 
 
-@pytest.mark.parametrize("entered", [ledger_mark(THREAD_ID, TURN, 0), turn_mark(THREAD_ID), ledger_mark(THREAD_ID)])
+@pytest.mark.parametrize(
+    "entered", [ledger_mark(THREAD_ID, TURN, 0), turn_mark(THREAD_ID), ledger_mark(THREAD_ID)]
+)
 def test_other_passages_of_the_thread_are_not_nor_is_all_of_it(entered: str):
     assert not is_entered({entered}, MARK)
     assert not is_entered({entered}, THREAD_ID)
@@ -81,8 +98,12 @@ def test_other_passages_of_the_thread_are_not_nor_is_all_of_it(entered: str):
 
 # Lessons and records
 
-_commands = st.text(st.characters(codec="ascii", exclude_characters="`\n", exclude_categories=["Cc"]), min_size=1)
-_errors = st.text(st.characters(codec="ascii", exclude_characters='"`\n', exclude_categories=["Cc"]))
+_commands = st.text(
+    st.characters(codec="ascii", exclude_characters="`\n", exclude_categories=["Cc"]), min_size=1
+)
+_errors = st.text(
+    st.characters(codec="ascii", exclude_characters='"`\n', exclude_categories=["Cc"])
+)
 _words = st.text(st.sampled_from("ab .:\nAskedFoundSaid"), max_size=40)
 
 
@@ -99,15 +120,25 @@ def test_other_words_are_no_lesson_and_no_record():
 
 
 def test_the_parts_of_a_record_are_in_order_and_labels_inside_what_was_said_are_words():
-    made = Record(asked="why does\nit fail?", found="The clock.", changed="a.py, b.py", said="One.\n\nFound: nothing.")
+    made = Record(
+        asked="why does\nit fail?",
+        found="The clock.",
+        changed="a.py, b.py",
+        said="One.\n\nFound: nothing.",
+    )
     text = made.text()
-    assert text == "Asked: why does it fail?\nFound: The clock.\nChanged: a.py, b.py\nSaid: One.\n\nFound: nothing."
+    assert (
+        text
+        == "Asked: why does it fail?\nFound: The clock.\nChanged: a.py, b.py\nSaid: One.\n\nFound: nothing."
+    )
     assert [part.role for part in parts(text)] == [Role.ASKED, Role.FOUND, Role.CHANGED, Role.SAID]
 
 
 @given(asked=_words, found=_words, ended=_words, said=_words)
 def test_a_record_is_read_back(asked: str, found: str, ended: str, said: str):
-    made = Record(asked=one_line(asked), found=one_line(found), ended=one_line(ended), said=said.strip())
+    made = Record(
+        asked=one_line(asked), found=one_line(found), ended=one_line(ended), said=said.strip()
+    )
     assert (read_record(made.text()) or Record()) == made
 
 
@@ -122,9 +153,16 @@ def test_every_result_is_json(result: Result):
 
 def test_a_memory_in_json_can_be_read_back_and_a_write_names_its_change_and_ids():
     extra = {"strength", "scope", "condition", "version", "asked", "messages", "bridges", "merged"}
-    assert decode_memory({name: part for name, part in encode(shown()).items() if name not in extra}) == DARK
+    assert (
+        decode_memory({name: part for name, part in encode(shown()).items() if name not in extra})
+        == DARK
+    )
     value = encode(DONE)
-    assert (value["change"], value["dry_run"], value["notes"]) == ("change_1", False, ["Kept out: bearer."])
+    assert (value["change"], value["dry_run"], value["notes"]) == (
+        "change_1",
+        False,
+        ["Kept out: bearer."],
+    )
     assert value["ids"] == list(EVERY_CHANGE.touched())
 
 
@@ -144,7 +182,13 @@ def test_a_memory_in_json_can_be_read_back_and_a_write_names_its_change_and_ids(
         ("docker-compose up -d", "docker", "compose up", ("-d",), ()),
         ("docker compose up -d db", "docker", "compose up", ("-d", "db"), ()),
         ("docker compose exec api pytest", "pytest", "", (), ("docker compose exec api",)),
-        ("kubectl --context staging get pods", "kubectl", "get", ("--context", "staging", "pods"), ()),
+        (
+            "kubectl --context staging get pods",
+            "kubectl",
+            "get",
+            ("--context", "staging", "pods"),
+            (),
+        ),
         ("cargo +stable build", "cargo", "build", ("+stable",), ()),
         ("./gradlew test", "gradle", "test", (), ()),
         (".venv/bin/pip install -e .", "pip", "install", ("-e", "."), (".venv/bin",)),
@@ -152,14 +196,29 @@ def test_a_memory_in_json_can_be_read_back_and_a_write_names_its_change_and_ids(
         ("git -C api push", "git", "push", ("-C", "api"), ()),
     ],
 )
-def test_a_command_is_read(text: str, family: str, verb: str, words: tuple[str, ...], dress: tuple[str, ...]):
+def test_a_command_is_read(
+    text: str, family: str, verb: str, words: tuple[str, ...], dress: tuple[str, ...]
+):
     command = command_of(text)
     assert command is not None
-    assert (command.family, command.verb, command.words, command.dress) == (family, verb, words, dress)
+    assert (command.family, command.verb, command.words, command.dress) == (
+        family,
+        verb,
+        words,
+        dress,
+    )
 
 
 @pytest.mark.parametrize(
-    "end", ["", " 2>&1 | tail -20", " || true", "; echo done", " > out.txt", " 2>&1 | grep -i fail || true"]
+    "end",
+    [
+        "",
+        " 2>&1 | tail -20",
+        " || true",
+        "; echo done",
+        " > out.txt",
+        " 2>&1 | grep -i fail || true",
+    ],
 )
 def test_what_only_hides_the_end_is_taken_off(end: str):
     assert undressed_end(f"npm test{end}") == "npm test"
@@ -209,13 +268,20 @@ def test_whatever_names_a_matter_is_not(prompt: str):
 
 
 @pytest.mark.parametrize(
-    "prompt", ["commit this and update the changelog", "push it to a branch, and create a PR", "fix the failing tests"]
+    "prompt",
+    [
+        "commit this and update the changelog",
+        "push it to a branch, and create a PR",
+        "fix the failing tests",
+    ],
 )
 def test_a_chore_of_every_project_names_nothing(prompt: str):
     assert names_nothing(prompt)
 
 
-@pytest.mark.parametrize("prompt", ["which branch is merged last?", "fix the failing tests in the importer"])
+@pytest.mark.parametrize(
+    "prompt", ["which branch is merged last?", "fix the failing tests in the importer"]
+)
 def test_a_question_or_a_matter_is_no_chore(prompt: str):
     assert not names_nothing(prompt)
 
@@ -223,7 +289,11 @@ def test_a_question_or_a_matter_is_no_chore(prompt: str):
 # Every value as JSON and back, and what is refused.
 
 
-[MESSAGE], BRIDGE, THREAD = messages(thread("release"), "hello"), bridge(thread("a"), thread("b")), thread("release")
+[MESSAGE], BRIDGE, THREAD = (
+    messages(thread("release"), "hello"),
+    bridge(thread("a"), thread("b")),
+    thread("release"),
+)
 
 
 @given(strategies.memories)
@@ -258,8 +328,12 @@ OTHER_WRONGS: list[tuple[Any, str, list[Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("built", "field", "values"), [*((THREAD, *one) for one in WRONGS), *OTHER_WRONGS])
-def test_a_wrong_value_is_refused_by_the_name_of_its_field(built: Any, field: str, values: list[Any]):
+@pytest.mark.parametrize(
+    ("built", "field", "values"), [*((THREAD, *one) for one in WRONGS), *OTHER_WRONGS]
+)
+def test_a_wrong_value_is_refused_by_the_name_of_its_field(
+    built: Any, field: str, values: list[Any]
+):
     kind = Memory if built is THREAD else type(built)
     for value in values:
         with pytest.raises(ValueError, match=f"^{field}: "):
@@ -276,7 +350,13 @@ def test_a_missing_field_is_named(field: str):
 
 @pytest.mark.parametrize(
     ("memory", "foreign"),
-    [(thread("a"), "rule_type"), (rule("a"), "drift"), (note("a"), "drift"), (thread("a"), "hash"), (rule("a"), "")],
+    [
+        (thread("a"), "rule_type"),
+        (rule("a"), "drift"),
+        (note("a"), "drift"),
+        (thread("a"), "hash"),
+        (rule("a"), ""),
+    ],
 )
 def test_a_field_of_another_kind_is_refused_by_name(memory: Memory, foreign: str):
     with pytest.raises(ValueError, match=f"^{foreign}: no such field of a {memory.kind}$"):
@@ -285,7 +365,9 @@ def test_a_field_of_another_kind_is_refused_by_name(memory: Memory, foreign: str
 
 def test_what_may_be_left_out_has_a_default():
     born = "2026-02-01T08:30:00Z"
-    read = decode_memory({"kind": "rule", "id": "rule_1", "title": "t", "body": "b", "created_at": born})
+    read = decode_memory(
+        {"kind": "rule", "id": "rule_1", "title": "t", "body": "b", "created_at": born}
+    )
     assert read.reinforced_at == read.last_active_at == read.created_at == Moment.parse(born)
     assert (read.weight, read.topics, read.pinned) == (1.0, (), False)
 
@@ -313,9 +395,24 @@ def test_use_does_not_change_the_content_and_other_words_do(memory: Memory):
 
 # Long enough to be cut, with breaks of every kind in odd places.
 _pieces = st.sampled_from(
-    ["word ", "x" * 700, "\n\n", "\n", ". ", "。", "日本", " " * 900, "\u2028", "?", "\t", "a\n \nb"]
+    [
+        "word ",
+        "x" * 700,
+        "\n\n",
+        "\n",
+        ". ",
+        "。",
+        "日本",
+        " " * 900,
+        "\u2028",
+        "?",
+        "\t",
+        "a\n \nb",
+    ]
 )
-long_texts = st.lists(_pieces | st.text(max_size=30), max_size=60).map("".join) | st.sampled_from(NAUGHTY)
+long_texts = st.lists(_pieces | st.text(max_size=30), max_size=60).map("".join) | st.sampled_from(
+    NAUGHTY
+)
 
 
 def check_covers(text: str, found: tuple[Span, ...]) -> None:
@@ -365,7 +462,11 @@ def test_long_text_is_cut_at_a_paragraph_before_a_sentence_before_a_word():
         ("I'm moving my notes; that's what we agreed on.", 100, 100),
         ("Yesterday I moved the whole cache of the second cluster over to Redis.", 40, 60),
         ("Redis evicts the oldest keys when its memory is full.", 0, 0),
-        ("To set this up, you should open the panel, choose your plan, and follow the steps. I can help.", 20, 40),
+        (
+            "To set this up, you should open the panel, choose your plan, and follow the steps. I can help.",
+            20,
+            40,
+        ),
         ("", 0, 0),
         ("I", 75, 75),
         ("weapon museum mystery use i18n item hour busy", 0, 0),  # only whole words count

@@ -15,7 +15,14 @@ from tests.store.helpers import State, state
 from tests.values import act, messages, plan, thread
 
 
-def pinned(app: App, text: str, *, title: str | None = None, topics: tuple[str, ...] = (), user: bool = False) -> str:
+def pinned(
+    app: App,
+    text: str,
+    *,
+    title: str | None = None,
+    topics: tuple[str, ...] = (),
+    user: bool = False,
+) -> str:
     return made(memories.pin(app, text, title=title, topics=topics, user=user))
 
 
@@ -57,7 +64,9 @@ def states(app: App) -> dict[Scope, State]:
 
 def set_to(app: App, name: str, value: str) -> None:
     """A setting."""
-    changed = tuple(one._replace(value=value) if one.name == name else one for one in app.settings.values)
+    changed = tuple(
+        one._replace(value=value) if one.name == name else one for one in app.settings.values
+    )
     app.settings = app.settings._replace(values=changed)
 
 
@@ -76,7 +85,11 @@ def files(folder: Path) -> dict[str, str]:
 def holding(folder: Path, text: str) -> list[Path]:
     """The files below that hold the text, as UTF-8 or as JSON spells it."""
     spelt = {text.encode("utf-8"), text.encode("unicode_escape")}
-    return [path for path in folder.rglob("*") if path.is_file() and any(s in path.read_bytes() for s in spelt)]
+    return [
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and any(s in path.read_bytes() for s in spelt)
+    ]
 
 
 def at(level: str) -> dict[str, Any]:

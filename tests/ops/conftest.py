@@ -23,7 +23,12 @@ from tests.values import MINT, NOW
 
 class Opens(Protocol):
     def __call__(
-        self, folder: Path | None = None, *, home: Path | None = None, actor: str = "user", dry_run: bool = False
+        self,
+        folder: Path | None = None,
+        *,
+        home: Path | None = None,
+        actor: str = "user",
+        dry_run: bool = False,
     ) -> App: ...
 
 
@@ -39,14 +44,20 @@ def open_app(embedder: Embedder) -> Iterator[Opens]:
     opened: list[App] = []
 
     def make(
-        folder: Path | None = None, *, home: Path | None = None, actor: str = "user", dry_run: bool = False
+        folder: Path | None = None,
+        *,
+        home: Path | None = None,
+        actor: str = "user",
+        dry_run: bool = False,
     ) -> App:
         environ = environment()
         place = Home(home or _home())
         found = project.find(folder or Path.cwd(), user_home(environ))
         settings = load(place.conf, found.conf if found else None, environ)
         clock = FixedClock(NOW)
-        app = App(home=place, project=found, settings=settings, clock=clock, actor=actor, dry_run=dry_run)
+        app = App(
+            home=place, project=found, settings=settings, clock=clock, actor=actor, dry_run=dry_run
+        )
         # One mint for all: several at one moment could draw the same id, which `bench writers` measures.
         app.mint = MINT
         app._embedder = embedder
@@ -64,7 +75,13 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "OPENCODE_CONFIG_DIR", "PI_CODING_AGENT_DIR"):
+    for name in (
+        "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME",
+        "XDG_CONFIG_HOME",
+        "OPENCODE_CONFIG_DIR",
+        "PI_CODING_AGENT_DIR",
+    ):
         monkeypatch.delenv(name, raising=False)
     return folder
 

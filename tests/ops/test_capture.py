@@ -36,13 +36,19 @@ def waiting(app: App) -> list[str]:
 def hear(app: App, text: str, session: str = "s", days_ago: float | None = None) -> str:
     """As a prompt of a session."""
     at = None if days_ago is None else NOW.plus(days=-days_ago)
-    return rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, text), session=session, at=at)
+    return rule_keeping.capture_prompt(
+        app, rule_keeping.read_prompt(app, text), session=session, at=at
+    )
 
 
 def test_what_a_person_says_becomes_a_rule_in_their_lane_or_everywhere(app: App):
     rules.capture(app, "no, we use pnpm here, not npm")
     (rule,) = kept_rules(app)
-    assert (rule.body, rule.rule_type, rule.lane) == ("Use pnpm, not npm.", RuleType.CORRECTION, Lane.USER)
+    assert (rule.body, rule.rule_type, rule.lane) == (
+        "Use pnpm, not npm.",
+        RuleType.CORRECTION,
+        Lane.USER,
+    )
     rules.capture(app, "in all my projects i want type hints on every public function")
     assert {card.scope for card in rules.listing(app).cards} == {Scope.PROJECT, Scope.USER}
 
@@ -92,7 +98,9 @@ def test_several_waiting_rules_are_accepted_or_rejected_in_one_change(app: App):
     assert waiting(app) == list(ids), "all or none"
 
 
-def test_of_two_that_contradict_each_other_the_later_one_is_in_force_when_both_are_accepted(app: App):
+def test_of_two_that_contradict_each_other_the_later_one_is_in_force_when_both_are_accepted(
+    app: App,
+):
     rules.add(app, "Use npm")
     said = ("Use pnpm, not npm", "Use npm, not pnpm")
     first, second = (rule(words, body=words, status=Status.CANDIDATE) for words in said)
@@ -134,12 +142,17 @@ def test_lines_are_answered_one_each_and_exactly_so(open_app: Opens):
     told = rules.capture(app, "\n".join(lines), jsonl=True)
     rows = [json.loads(line) for line in told.summary.split("\n")]
     assert len(rows) == len(lines)
-    assert all(list(row) == ["id", "kind", "scope", "rule", "action", "reason", "rules"] for row in rows)
+    assert all(
+        list(row) == ["id", "kind", "scope", "rule", "action", "reason", "rules"] for row in rows
+    )
     assert [row["kind"] for row in rows[1:]] == ["none"] * 8
     assert (rows[-1]["id"], rows[-1]["reason"], rows[5]["id"]) == (4, "no prompt in it", None)
     first, *_ = rows[0]["rules"]
     assert list(first) == ["rule", "span", "kind", "scope", "action", "reason"]
-    assert (first["action"], first["span"]) == ("stored", "And we always use Decimal for money here, never float.")
+    assert (first["action"], first["span"]) == (
+        "stored",
+        "And we always use Decimal for money here, never float.",
+    )
     assert all(one["span"] in said for one in rows[0]["rules"])
     assert all(row["reason"] for row in rows)
     assert in_force(app) == []
@@ -157,7 +170,10 @@ def test_explain_says_in_sentences_what_happens_to_each_one_and_stores_nothing(a
     assert told[1] == '"fix the bug." is not a rule: nothing in it is meant to last.'
     assert told[2].startswith('"we use tabs here." is a rule: it reads like one (what we do; ')
     assert told[3] == '"should we use jest?" is not a rule: it is a question.'
-    assert len(rules.capture(app, text, explain=True, numbers=True).summary.split("\n")) == len(told) + 3
+    assert (
+        len(rules.capture(app, text, explain=True, numbers=True).summary.split("\n"))
+        == len(told) + 3
+    )
     assert in_force(app) == []
 
 
@@ -181,16 +197,28 @@ TABS = "use tabs for indentation in this repo"
 @pytest.mark.parametrize(
     ("said", "days_ago", "seen"),
     [
-        ([(2, f"never {TABS}"), (9, f"always {TABS}")], 2, 1),  # an older word does not put a newer one out of force
+        (
+            [(2, f"never {TABS}"), (9, f"always {TABS}")],
+            2,
+            1,
+        ),  # an older word does not put a newer one out of force
         ([(2, f"always {TABS}"), (9, f"always {TABS}")], 2, 2),  # counted, and not made younger
-        ([(9, f"always {TABS}"), (6, f"never {TABS}"), (3, f"always {TABS}")], 3, 1),  # taken back and said anew
+        (
+            [(9, f"always {TABS}"), (6, f"never {TABS}"), (3, f"always {TABS}")],
+            3,
+            1,
+        ),  # taken back and said anew
     ],
 )
-def test_what_was_said_last_is_in_force(app: App, said: list[tuple[int, str]], days_ago: int, seen: int):
+def test_what_was_said_last_is_in_force(
+    app: App, said: list[tuple[int, str]], days_ago: int, seen: int
+):
     for days, text in said:
         hear(app, text, days_ago=days)
     (rule,) = kept_rules(app)
-    assert (rule.created_at, rule.last_active_at, rule.seen) == (NOW.plus(days=-days_ago),) * 2 + (seen,)
+    assert (rule.created_at, rule.last_active_at, rule.seen) == (NOW.plus(days=-days_ago),) * 2 + (
+        seen,
+    )
 
 
 def test_what_was_rejected_after_it_was_said_stays_rejected(app: App):
@@ -231,12 +259,17 @@ def test_what_waits_comes_into_force_when_another_session_asks_for_it_again(app:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("from now on store all timestamps in UTC", "from now on store all timestamps in local time"),
+        (
+            "from now on store all timestamps in UTC",
+            "from now on store all timestamps in local time",
+        ),
         ("never push to main", "from now on push straight to main"),
         ("we use spaces here", "no, we use tabs here"),
     ],
 )
-def test_the_opposite_takes_the_place_of_what_stood_and_the_chain_is_kept(app: App, old: str, new: str):
+def test_the_opposite_takes_the_place_of_what_stood_and_the_chain_is_kept(
+    app: App, old: str, new: str
+):
     rules.capture(app, old)
     (before,) = kept_rules(app)
     rules.capture(app, new)

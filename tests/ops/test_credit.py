@@ -38,7 +38,9 @@ class Session:
 
     def asks(self, text: str, *told: Memory, event: EventName = EventName.PROMPT) -> None:
         self.transcript.line("user", text)
-        mind = search_unasked(self.app, TimedQuestion(self.app, text, time.monotonic() + 60), seen=set(), limit=5)
+        mind = search_unasked(
+            self.app, TimedQuestion(self.app, text, time.monotonic() + 60), seen=set(), limit=5
+        )
         assert mind.found is not None
         recall.record_recall(self.app, mind.found, {"session": "s", "event": event})
         ids = {one.id: self.app.find(one.id)[0] for one in told}
@@ -71,10 +73,15 @@ def session(app: App, tmp_path: Path) -> Session:
 
 
 @pytest.mark.parametrize(
-    ("next_words", "marks"), [("thanks, now document the importer", "+"), ("still broken, that did not work", "-")]
+    ("next_words", "marks"),
+    [("thanks, now document the importer", "+"), ("still broken, that did not work", "-")],
 )
-def test_what_a_turn_used_is_marked_by_how_the_turn_ended(app: App, session: Session, next_words: str, marks: str):
-    told = thread("Deploys", body="Deploys go through staging, with the rollout script in tools/rollout.sh")
+def test_what_a_turn_used_is_marked_by_how_the_turn_ended(
+    app: App, session: Session, next_words: str, marks: str
+):
+    told = thread(
+        "Deploys", body="Deploys go through staging, with the rollout script in tools/rollout.sh"
+    )
     keep(app, told)
     session.asks("how do deploys go", told)
     session.replies("They go through staging: tools/rollout.sh does the rollout.")
@@ -84,8 +91,13 @@ def test_what_a_turn_used_is_marked_by_how_the_turn_ended(app: App, session: Ses
 
 
 def test_what_a_turn_or_a_call_did_not_use_gets_no_mark(app: App, session: Session):
-    told = thread("Deploys", body="Deploys go through staging, with the rollout script in tools/rollout.sh")
-    short, gone = rule("r", body="Answer in short sentences"), thread("Gone", body="Gone with the parser")
+    told = thread(
+        "Deploys", body="Deploys go through staging, with the rollout script in tools/rollout.sh"
+    )
+    short, gone = (
+        rule("r", body="Answer in short sentences"),
+        thread("Gone", body="Gone with the parser"),
+    )
     keep(app, told, short, gone)
     session.asks("deploys: rename the parser, and answer in short sentences", told, short, gone)
     session.replies("The parser is renamed.")
@@ -97,11 +109,18 @@ def test_what_a_turn_or_a_call_did_not_use_gets_no_mark(app: App, session: Sessi
 
 
 @pytest.mark.parametrize(("failed", "marks"), [(False, "+"), (True, "-")])
-def test_a_rule_that_names_the_call_is_marked_and_the_users_too(app: App, session: Session, failed: bool, marks: str):
-    ours, everywhere = rule("r", body="Run pytest with -q"), rule("u", body="Never run pytest in parallel")
+def test_a_rule_that_names_the_call_is_marked_and_the_users_too(
+    app: App, session: Session, failed: bool, marks: str
+):
+    ours, everywhere = (
+        rule("r", body="Run pytest with -q"),
+        rule("u", body="Never run pytest in parallel"),
+    )
     keep(app, ours)
     keep(app, everywhere, scope=Scope.USER)
-    session.runs("pytest tests", "Exit code 1\n3 failed" if failed else "ok", ours, everywhere, failed=failed)
+    session.runs(
+        "pytest tests", "Exit code 1\n3 failed" if failed else "ok", ours, everywhere, failed=failed
+    )
     assert (trail(app, ours), trail(app, everywhere)) == (marks, marks)
 
 
@@ -110,7 +129,12 @@ LESSON = '`npm test` fails here with "Missing script: test"; `pnpm test` works.'
 
 @pytest.mark.parametrize(
     ("command", "failed", "marks"),
-    [("npm test", False, "+"), ("pnpm test", False, "+"), ("npm test", True, ""), ("make docs", False, "")],
+    [
+        ("npm test", False, "+"),
+        ("pnpm test", False, "+"),
+        ("npm test", True, ""),
+        ("make docs", False, ""),
+    ],
 )
 def test_a_warning_is_credited_where_its_failure_does_not_occur_and_never_blamed(
     app: App, session: Session, command: str, failed: bool, marks: str
@@ -123,23 +147,34 @@ def test_a_warning_is_credited_where_its_failure_does_not_occur_and_never_blamed
 
 
 def test_what_everyone_gets_and_what_was_asked_for_is_not_judged(app: App, session: Session):
-    listed, asked = rule("r", body="Run pytest with -q"), thread("Deploys", body="Deploys go through staging.sh")
+    listed, asked = (
+        rule("r", body="Run pytest with -q"),
+        thread("Deploys", body="Deploys go through staging.sh"),
+    )
     keep(app, listed, asked)
-    found = found_without_search(app, "session start", [(Scope.PROJECT, Hit(listed, 1.0, ()))], ALWAYS_LOADED)
+    found = found_without_search(
+        app, "session start", [(Scope.PROJECT, Hit(listed, 1.0, ()))], ALWAYS_LOADED
+    )
     recall.record_recall(app, found, {"session": "s", "event": EventName.SESSION_STARTED})
-    session.asks("Deploys", listed, asked, event=EventName.TOOL_CALLED)  # the agent read a virtual file
+    session.asks(
+        "Deploys", listed, asked, event=EventName.TOOL_CALLED
+    )  # the agent read a virtual file
     session.replies("They go through staging.sh")
     session.transcript.ran("pytest tests", "3 failed", failed=True)
     session.asks("still broken, that did not work")
     assert (trail(app, listed), trail(app, asked)) == ("", "")
 
 
-def test_a_session_that_is_read_twice_marks_once_and_a_mark_is_no_change_to_undo(app: App, session: Session):
+def test_a_session_that_is_read_twice_marks_once_and_a_mark_is_no_change_to_undo(
+    app: App, session: Session
+):
     told = rule("r", body="Run pytest with -q")
     keep(app, told)
     before = len(memories.log(app).entries)
     session.runs("pytest tests", "ok", told)
-    session.transcript.path = session.transcript.path.rename(session.transcript.path.with_name("copy.jsonl"))
+    session.transcript.path = session.transcript.path.rename(
+        session.transcript.path.with_name("copy.jsonl")
+    )
     session.read()
     assert trail(app, told) == "+"
     assert len(memories.log(app).entries) == before
@@ -155,19 +190,28 @@ def quiet(app: App) -> tuple[Memory, Memory]:
     return found
 
 
-def test_what_went_quiet_is_not_shown_unasked_but_found_when_asked_for(app: App, quiet: tuple[Memory, Memory]):
+def test_what_went_quiet_is_not_shown_unasked_but_found_when_asked_for(
+    app: App, quiet: tuple[Memory, Memory]
+):
     told, said = quiet
     mind = search_unasked(
-        app, TimedQuestion(app, "deploys through staging", time.monotonic() + 60), seen=set(), limit=5
+        app,
+        TimedQuestion(app, "deploys through staging", time.monotonic() + 60),
+        seen=set(),
+        limit=5,
     )
     call = ToolCall(id="c", name="Bash", input={"command": "pytest tests"})
     assert mind.hits == ()
     assert mind.found is not None
-    assert [(drop.id, drop.reason) for drop in mind.found.drops if drop.id == told.id] == [(told.id, "went quiet")]
+    assert [(drop.id, drop.reason) for drop in mind.found.drops if drop.id == told.id] == [
+        (told.id, "went quiet")
+    ]
     assert open_threads(app) == {}
     assert rules_in_force(app) == {}
     assert find_reminders(app, call, seen=set(), until_s=time.monotonic() + 60)[1] == []
-    assert told.id in [one.hit.memory.id for one in recall.search(app, ("deploys", "staging")).found]
+    assert told.id in [
+        one.hit.memory.id for one in recall.search(app, ("deploys", "staging")).found
+    ]
     assert said.id in [card.memory.id for card in rules.listing(app).cards]
 
 
@@ -181,7 +225,9 @@ def test_what_went_quiet_is_listed_and_counted(app: App, quiet: tuple[Memory, Me
     assert "2 memories muted" in "\n".join(str(block) for block in blocks(overview, now=NOW))
 
 
-def test_why_tells_what_it_was_judged_by_and_nothing_of_one_that_was_not(app: App, quiet: tuple[Memory, Memory]):
+def test_why_tells_what_it_was_judged_by_and_nothing_of_one_that_was_not(
+    app: App, quiet: tuple[Memory, Memory]
+):
     told, said = quiet
     (one,) = recall.search(app, ("deploys", "staging")).found
     reasons = recall.why(app, told.id, numbers=True)

@@ -61,7 +61,9 @@ def test_doctor_names_the_command_that_installs(app: App):
     assert (found["hooks"].mark, found["hooks"].repair) == (Mark.WARN, "recollect install")
 
 
-def test_hooks_that_run_are_found_well(installed: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_hooks_that_run_are_found_well(
+    installed: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     said = tmp_path / "said"
     script = f'[ -n "$BLOCK_HOOK_AGENTS" ] && echo blocked; cat >> "{said}"; echo >> "{said}"'
     program(installed.home.root / "bin", "hook", script)
@@ -71,8 +73,13 @@ def test_hooks_that_run_are_found_well(installed: App, tmp_path: Path, monkeypat
     assert found["Claude Code (user)"].mark is Mark.GOOD
     assert (found["daemon"].mark, found["daemon"].repair) == (Mark.WARN, "recollect daemon start")
     # It is not the script that this Recollect would write.
-    assert (found["hook script"].mark, found["hook script"].repair) == (Mark.WARN, "recollect install")
-    assert json.loads(said.read_text()) == {"hook_event_name": "SessionStart"}, "it names no session"
+    assert (found["hook script"].mark, found["hook script"].repair) == (
+        Mark.WARN,
+        "recollect install",
+    )
+    assert json.loads(said.read_text()) == {"hook_event_name": "SessionStart"}, (
+        "it names no session"
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,7 +90,9 @@ def test_hooks_that_run_are_found_well(installed: App, tmp_path: Path, monkeypat
         ("exec sleep 20", "did not end within its 1 s"),
     ],
 )
-def test_a_hook_that_misbehaves_is_found(installed: App, monkeypatch: pytest.MonkeyPatch, script: str, problem: str):
+def test_a_hook_that_misbehaves_is_found(
+    installed: App, monkeypatch: pytest.MonkeyPatch, script: str, problem: str
+):
     monkeypatch.setattr(claude_code.ClaudeCode, "TIMEOUT_S", 1 if "sleep" in script else 5)
     install.install(installed)
     program(installed.home.root / "bin", "hook", f"cat > /dev/null; {script}; exit 0")
@@ -101,7 +110,9 @@ def test_doctor_says_that_restarts_are_slowed_down_and_why(installed: App):
     assert found.detail.endswith("the last one said: It cannot listen: no room")
 
 
-def test_settings_that_are_not_as_they_should_be_are_found(installed: App, settings: Path, quick: None):
+def test_settings_that_are_not_as_they_should_be_are_found(
+    installed: App, settings: Path, quick: None
+):
     told = json.loads(settings.read_bytes())
     settings.write_text(json.dumps({**told, "disableAllHooks": True}))
     off = checks(installed)["hooks"]
@@ -117,13 +128,18 @@ def test_settings_that_are_not_as_they_should_be_are_found(installed: App, setti
     assert "line 2" in broken.detail
 
 
-def test_a_script_that_is_gone_is_found_and_a_server_is_the_second_where_the_settings_start_one(app: App):
+def test_a_script_that_is_gone_is_found_and_a_server_is_the_second_where_the_settings_start_one(
+    app: App,
+):
     assert not is_second_server(Path.cwd())
     install.install(app)
     assert is_second_server(Path.cwd())
     (app.home.root / "bin" / "hook").unlink()
     found = checks(app)
-    assert (found["hook script"].mark, found["hook script"].repair) == (Mark.BAD, "recollect install")
+    assert (found["hook script"].mark, found["hook script"].repair) == (
+        Mark.BAD,
+        "recollect install",
+    )
     assert "hook runs" not in found
 
 
@@ -138,8 +154,12 @@ def test_doctor_looks_at_each_that_is_installed(app: App, quick: None):
 
 def test_doctor_starts_the_server(app: App):
     install.install(app)
-    Path(stub.script_path(str(app.home.root))).unlink()  # a hook would start a daemon, which mends the server
-    Path(stub.server_path(str(app.home.root))).write_text("#!/bin/sh\necho broken >&2\n", encoding="ascii")
+    Path(
+        stub.script_path(str(app.home.root))
+    ).unlink()  # a hook would start a daemon, which mends the server
+    Path(stub.server_path(str(app.home.root))).write_text(
+        "#!/bin/sh\necho broken >&2\n", encoding="ascii"
+    )
     ill = checks(app)["tools"]
     assert (ill.mark, ill.repair) == (Mark.BAD, "recollect install --user")
     assert "broken" in ill.detail
@@ -154,7 +174,11 @@ def plugin_file(app: App) -> Path:
 
 
 def of_opencode(app: App) -> list[tuple[Mark, str]]:
-    return [(check.mark, check.detail) for check in agent_pieces.checks(app) if check.name.startswith("OpenCode")]
+    return [
+        (check.mark, check.detail)
+        for check in agent_pieces.checks(app)
+        if check.name.startswith("OpenCode")
+    ]
 
 
 def test_a_plugin_is_looked_at_and_one_that_somebody_edited_is_left_alone(app: App, quick: None):
@@ -170,11 +194,15 @@ def test_a_plugin_is_looked_at_and_one_that_somebody_edited_is_left_alone(app: A
     assert not agent_pieces.calls_us(app, "opencode", Level.USER)
 
 
-def test_a_plugin_of_another_version_is_renewed(app: App, quick: None, monkeypatch: pytest.MonkeyPatch):
+def test_a_plugin_of_another_version_is_renewed(
+    app: App, quick: None, monkeypatch: pytest.MonkeyPatch
+):
     install.install(app, agent=("opencode",))
     opencode, path = agent("opencode"), plugin_file(app)
     newer, made = (path, path.read_text() + "// newer\n"), opencode.plugin
-    monkeypatch.setattr(opencode, "plugin", lambda level, *at: newer if level is Level.USER else made(level, *at))
+    monkeypatch.setattr(
+        opencode, "plugin", lambda level, *at: newer if level is Level.USER else made(level, *at)
+    )
     assert (Mark.WARN, f"{path} is of another version of Recollect") in of_opencode(app)
     install.install(app, agent=("opencode",))
     assert path.read_text().startswith(newer[1])
@@ -187,7 +215,10 @@ def plug(tmp_path: Path, *, version: str = __version__, name: str = NAME, on: bo
     config = tmp_path / "home" / ".claude"
     folder = config / "plugins" / "cache" / "recollect" / "recollect" / version
     shutil.copytree(ROOT / "plugins" / "claude-code", folder)
-    installed = {"version": 2, "plugins": {name: [{"scope": "user", "installPath": str(folder), "version": version}]}}
+    installed = {
+        "version": 2,
+        "plugins": {name: [{"scope": "user", "installPath": str(folder), "version": version}]},
+    }
     (config / "plugins" / "installed_plugins.json").write_text(json.dumps(installed))
     settings = config / "settings.json"
     settings.write_text(json.dumps({"enabledPlugins": {name: on}}))
@@ -196,18 +227,29 @@ def plug(tmp_path: Path, *, version: str = __version__, name: str = NAME, on: bo
 
 @pytest.mark.parametrize(
     ("name", "on", "own"),
-    [("recollector@recollect", True, None), ("other@recollect", True, None), (NAME, False, None), (NAME, True, False)],
+    [
+        ("recollector@recollect", True, None),
+        ("other@recollect", True, None),
+        (NAME, False, None),
+        (NAME, True, False),
+    ],
 )
-def test_only_ours_counts_and_only_where_it_is_on(app: App, tmp_path: Path, name: str, on: bool, own: bool | None):
+def test_only_ours_counts_and_only_where_it_is_on(
+    app: App, tmp_path: Path, name: str, on: bool, own: bool | None
+):
     assert default_agent().addon(app.places) is None
     plug(tmp_path, name=name, on=on)
     if own is not None:  # the nearest settings decide
         (Path.cwd() / ".claude").mkdir()
-        (Path.cwd() / ".claude" / "settings.local.json").write_text(json.dumps({"enabledPlugins": {name: own}}))
+        (Path.cwd() / ".claude" / "settings.local.json").write_text(
+            json.dumps({"enabledPlugins": {name: own}})
+        )
     assert default_agent().addon(app.places) is None
 
 
-@pytest.mark.parametrize("broken", ["", "[]", "{", '{"plugins": 3}', '{"plugins": {"recollect@recollect": "x"}}'])
+@pytest.mark.parametrize(
+    "broken", ["", "[]", "{", '{"plugins": 3}', '{"plugins": {"recollect@recollect": "x"}}']
+)
 def test_a_list_of_plugins_that_cannot_be_read_is_no_failure(app: App, tmp_path: Path, broken: str):
     plug(tmp_path)
     (tmp_path / "home" / ".claude" / "plugins" / "installed_plugins.json").write_text(broken)
@@ -224,7 +266,10 @@ def test_a_plugin_is_told_of_and_left_alone(app: App, tmp_path: Path):
     install.uninstall(app, agent=("pi",))
     told = install.uninstall(app)
     assert settings.read_bytes() == before
-    assert told.notes[-1] == f"The plugin {NAME} still calls Recollect: `claude plugin uninstall {NAME}` removes it."
+    assert (
+        told.notes[-1]
+        == f"The plugin {NAME} still calls Recollect: `claude plugin uninstall {NAME}` removes it."
+    )
     assert (app.home.root / "bin" / "hook").exists()
     settings.unlink()
     install.uninstall(app)
@@ -239,12 +284,16 @@ def test_doctor_runs_a_plugin_that_is_alone(app: App, tmp_path: Path, house: Hou
     assert "daemon" not in found
     stub.write_hook(str(app.home.root), sys.executable)
     found = checks(app)
-    assert found["plugin"] == Check("plugin", Mark.GOOD, f"Claude Code calls through {NAME} {__version__}")
+    assert found["plugin"] == Check(
+        "plugin", Mark.GOOD, f"Claude Code calls through {NAME} {__version__}"
+    )
     assert found["plugin runs"].mark is Mark.GOOD, found
     assert "nobody answers" not in found["daemon"].detail, found
 
 
-def test_doctor_says_where_both_call_and_where_versions_differ(app: App, tmp_path: Path, quick: None):
+def test_doctor_says_where_both_call_and_where_versions_differ(
+    app: App, tmp_path: Path, quick: None
+):
     plug(tmp_path, version="0.0.9")
     install.install(app)
     found = checks(app)["plugin"]
@@ -252,4 +301,6 @@ def test_doctor_says_where_both_call_and_where_versions_differ(app: App, tmp_pat
     shutil.rmtree(tmp_path / "home" / ".claude")
     plug(tmp_path)
     install.install(app)
-    assert checks(app)["plugin"].detail.endswith("; its settings call too, and an event is answered once")
+    assert checks(app)["plugin"].detail.endswith(
+        "; its settings call too, and an event is answered once"
+    )

@@ -65,14 +65,18 @@ def killed(app: App, transcript: Transcript, last: EventName = EventName.TURN_EN
     past_sessions.catch_up(app)
 
 
-def test_a_session_that_was_killed_is_over_when_the_next_one_starts(app: App, transcript: Transcript):
+def test_a_session_that_was_killed_is_over_when_the_next_one_starts(
+    app: App, transcript: Transcript
+):
     talk(transcript)
     killed(app, transcript)
     (learning,) = kept(app, LEARNING_TAG)
     assert learning.group == "s-1"
 
 
-def test_a_session_whose_transcript_is_gone_while_we_still_hold_it_is_told(app: App, transcript: Transcript):
+def test_a_session_whose_transcript_is_gone_while_we_still_hold_it_is_told(
+    app: App, transcript: Transcript
+):
     held = transcripts.ReadingState()
     talk(transcript)
     transcript.event(EventName.TURN_ENDED)
@@ -97,7 +101,12 @@ def test_learnings_wait_in_the_inbox_and_reach_no_prompt(app: App, transcript: T
         end(app, transcript)
         transcript.number += 1
         (one,) = kept(app, LEARNING_TAG)
-        assert (one.body, one.status, one.lane, one.group) == (FACT, Status.CANDIDATE, Lane.AGENT, "s-1")
+        assert (one.body, one.status, one.lane, one.group) == (
+            FACT,
+            Status.CANDIDATE,
+            Lane.AGENT,
+            "s-1",
+        )
         assert notices.waiting(app) == ["Recollect: 1 waits in the inbox: recollect inbox"]
     assert [card.memory.body for card in rules.list_inbox(app).cards] == [FACT]
     assert rules_in_force(app) == {}
@@ -117,9 +126,14 @@ def test_a_learning_is_counted_once_a_session(app: App, transcript: Transcript, 
     assert [one.seen for one in kept(app, LEARNING_TAG)] == [2]
 
 
-def test_an_inbox_that_nobody_reads_is_not_filled_for_ever(app: App, transcript: Transcript, tmp_path: Path):
+def test_an_inbox_that_nobody_reads_is_not_filled_for_ever(
+    app: App, transcript: Transcript, tmp_path: Path
+):
     numbers = range(learning.MAX_WAITING)
-    keep(app, *(rule(f"r{number}", tags=(LEARNING_TAG,), status=Status.CANDIDATE) for number in numbers))
+    keep(
+        app,
+        *(rule(f"r{number}", tags=(LEARNING_TAG,), status=Status.CANDIDATE) for number in numbers),
+    )
     talk(transcript)
     end(app, transcript)
     assert len(kept(app, LEARNING_TAG)) == learning.MAX_WAITING
@@ -131,7 +145,9 @@ def test_an_inbox_that_nobody_reads_is_not_filled_for_ever(app: App, transcript:
     assert [one.body for one in standing] == [FACT]
 
 
-def test_lessons_that_were_seen_again_come_into_force_and_the_person_is_told(app: App, transcript: Transcript):
+def test_lessons_that_were_seen_again_come_into_force_and_the_person_is_told(
+    app: App, transcript: Transcript
+):
     lesson = rule(
         "l", body="`npm test` fails here; `pnpm test` works.", rule_type=RuleType.FAILURE, origin="outcome",
         lane=Lane.TOOL, status=Status.CANDIDATE, tags=("session:a", "session:b"), seen=2,
@@ -144,13 +160,17 @@ def test_lessons_that_were_seen_again_come_into_force_and_the_person_is_told(app
     assert notices.waiting(app) == ["Recollect: kept last time: l"]
 
 
-def test_the_person_is_told_what_was_kept_rules_first_and_only_once(app: App, transcript: Transcript):
+def test_the_person_is_told_what_was_kept_rules_first_and_only_once(
+    app: App, transcript: Transcript
+):
     keep(app, thread("Login", group="s-1"), rule("Use pnpm", group="s-1"))
     keep(app, rule("Be brief", group="s-1"), scope=Scope.USER)
     talk(transcript)
     end(app, transcript)
     kept_last = "kept last time: Use pnpm; Be brief; Login"
-    assert notices.waiting(app) == [f"Recollect: {kept_last} \u00b7 1 waits in the inbox: recollect inbox"]
+    assert notices.waiting(app) == [
+        f"Recollect: {kept_last} \u00b7 1 waits in the inbox: recollect inbox"
+    ]
     notices.clear(app, notices.waiting(app))
     later = app.clock.now().plus(seconds=60)
     app.clock = FixedClock(later)

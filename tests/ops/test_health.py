@@ -33,7 +33,9 @@ from tests.wire.test_place import SQUATTED, squat
 
 __all__ = ["runtime"]
 
-posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links, shells and pipes are another matter there")
+posix = pytest.mark.skipif(
+    sys.platform == "win32", reason="modes, links, shells and pipes are another matter there"
+)
 
 
 def test_status_counts_what_is_remembered(app: App):
@@ -46,7 +48,12 @@ def test_status_counts_what_is_remembered(app: App):
         (Scope.PROJECT, (("thread", "active", 2),)),
         (Scope.USER, (("rule", "active", 1),)),
     ]
-    assert (told.version, told.project, told.backups, told.settings_problems) == (__version__, "work", 0, 0)
+    assert (told.version, told.project, told.backups, told.settings_problems) == (
+        __version__,
+        "work",
+        0,
+        0,
+    )
 
 
 def test_a_new_installation_is_healthy(app: App):
@@ -92,7 +99,9 @@ def test_doctor_names_what_keeps_the_runtime_folder_from_being_used_and_what_men
 
 
 @posix
-def test_doctor_sees_where_hooks_can_meet_the_daemon_nowhere(app: App, monkeypatch: pytest.MonkeyPatch):
+def test_doctor_sees_where_hooks_can_meet_the_daemon_nowhere(
+    app: App, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("TMPDIR", "/nonexistent")
     app.home.prepare()
     (app.home.root / "run").write_text("")
@@ -110,7 +119,10 @@ def test_doctor_asks_for_a_backup_until_there_is_one_which_is_private(app: App):
     made = upkeep.backup(app).facts["files"]
     assert {c.name: c.mark for c in health.doctor(app).checks}["backups"] is Mark.GOOD
     (copy,) = core.backups_of(app.store_path(Scope.PROJECT))
-    assert (made, [path.stat().st_mode & 0o777 for path in (copy, copy.parent)]) == ([str(copy)], [0o600, 0o700])
+    assert (made, [path.stat().st_mode & 0o777 for path in (copy, copy.parent)]) == (
+        [str(copy)],
+        [0o600, 0o700],
+    )
 
 
 def test_verify_and_reindex_change_no_memory(app: App, open_app: Opens):
@@ -124,16 +136,22 @@ def test_verify_and_reindex_change_no_memory(app: App, open_app: Opens):
     assert upkeep.reindex(open_app()).facts["passages"] == {"project": 1}
 
 
-def test_every_value_says_where_it_comes_from_and_bad_ones_are_told(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
+def test_every_value_says_where_it_comes_from_and_bad_ones_are_told(
+    open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
     home = Path.home() / ".recollect"
     home.mkdir(mode=0o700)
-    (home / "agent.conf").write_text("MEMORY_BACKUPS_KEPT=7\nMEMORY_PROMPT_HITS=many\nMEMORY_HALFLIFE_DAYS=3\n")
+    (home / "agent.conf").write_text(
+        "MEMORY_BACKUPS_KEPT=7\nMEMORY_PROMPT_HITS=many\nMEMORY_HALFLIFE_DAYS=3\n"
+    )
     Path(".ai").mkdir()
     Path(".ai/agent.conf").write_text("MEMORY_MAX_BODY_CHARS=2000\nMEMORY_BACKUPS_KEPT=3\n")
     monkeypatch.setenv("MEMORY_LOG_MAX_MB", "1")
     app = open_app()
     told = config(app)
-    sources = {s["name"]: (s["value"], s["source"]) for s in told.settings if s["source"] != "default"}
+    sources = {
+        s["name"]: (s["value"], s["source"]) for s in told.settings if s["source"] != "default"
+    }
     assert sources == {
         "MEMORY_BACKUPS_KEPT": ("7", f"{home}/agent.conf:1"),
         "MEMORY_MAX_BODY_CHARS": ("2000", f"{Path.cwd()}/.ai/agent.conf:1"),
@@ -168,7 +186,9 @@ def test_the_largest_body_is_kept_and_found(open_app: Opens):
     assert [one.hit.memory.id for one in recall.search(app, ("xylographer",)).found] == [id]
 
 
-def test_old_backups_go_when_there_are_more_than_are_kept(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
+def test_old_backups_go_when_there_are_more_than_are_kept(
+    open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("MEMORY_BACKUPS_KEPT", "3")
     app = open_app()
     pinned(app, "x")
@@ -199,8 +219,12 @@ def counts(app: App) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("kind", ["folder", "endpoint"])
-def test_it_answers_by_words_and_vectors(open_app: Opens, server: Server, tmp_path: Path, kind: str):
-    app = choosing(open_app, server.url if kind == "endpoint" else str(folders.save(tmp_path / "tiny")))
+def test_it_answers_by_words_and_vectors(
+    open_app: Opens, server: Server, tmp_path: Path, kind: str
+):
+    app = choosing(
+        open_app, server.url if kind == "endpoint" else str(folders.save(tmp_path / "tiny"))
+    )
     id = pinned(app, "The deploy goes through staging")
     found = recall.recall(app, ("deploy through staging",)).found
     assert found.how == "words and vectors"
@@ -219,7 +243,9 @@ def test_no_secret_of_a_question_leaves_the_process(open_app: Opens, server: Ser
     assert secret not in sent
 
 
-def test_an_endpoint_that_stops_answering_leaves_words_and_why_says_so(open_app: Opens, server: Server):
+def test_an_endpoint_that_stops_answering_leaves_words_and_why_says_so(
+    open_app: Opens, server: Server
+):
     app = choosing(open_app, server.url)
     id = pinned(app, "The deploy goes through staging")
     assert app.embedder.dim == DIM
@@ -230,7 +256,9 @@ def test_an_endpoint_that_stops_answering_leaves_words_and_why_says_so(open_app:
     assert "500" in str(recall.why(app).recalls[0]["how"])
 
 
-def test_a_hook_does_not_wait_for_an_endpoint_and_says_what_it_answered(open_app: Opens, server: Server):
+def test_a_hook_does_not_wait_for_an_endpoint_and_says_what_it_answered(
+    open_app: Opens, server: Server
+):
     app = choosing(open_app, server.url)
     assert app.embedder.dim == DIM
     server.answer = lambda _: b"<html>"
@@ -241,7 +269,9 @@ def test_a_hook_does_not_wait_for_an_endpoint_and_says_what_it_answered(open_app
     assert (late.vector(), late.how.startswith("words alone")) == (None, True)
 
 
-def test_a_model_that_cannot_be_used_is_said_by_status_and_doctor_and_recall(open_app: Opens, tmp_path: Path):
+def test_a_model_that_cannot_be_used_is_said_by_status_and_doctor_and_recall(
+    open_app: Opens, tmp_path: Path
+):
     app = choosing(open_app, str(folders.save(tmp_path / "odd", model_type="t5")))
     (tmp_path / "odd" / "model.safetensors").unlink()
     id = pinned(app, "The deploy goes through staging")
@@ -250,7 +280,11 @@ def test_a_model_that_cannot_be_used_is_said_by_status_and_doctor_and_recall(ope
     overview = health.status(app)
     assert [one.hit.memory.id for one in found.found] == [id]
     assert "'t5'" in found.how
-    assert (check.mark, "'t5'" in check.detail, "pip install" in check.repair) == (Mark.WARN, True, False)
+    assert (check.mark, "'t5'" in check.detail, "pip install" in check.repair) == (
+        Mark.WARN,
+        True,
+        False,
+    )
     assert overview.embedding is not None
     assert "'t5'" in overview.embedding.problem
     assert any("words alone" in line for line in shown(overview))
@@ -263,7 +297,9 @@ def test_doctor_says_where_texts_are_sent(open_app: Opens, server: Server):
     assert "the text of every memory is sent to vectors.example.com" in check.detail
 
 
-def test_reindex_gives_all_passages_their_new_vector_with_a_bar_and_removes_the_old(open_app: Opens, tmp_path: Path):
+def test_reindex_gives_all_passages_their_new_vector_with_a_bar_and_removes_the_old(
+    open_app: Opens, tmp_path: Path
+):
     before = open_app()
     keep(before, *(note(f"Thing number {number}") for number in range(70)))
     upkeep.reindex(before)
@@ -282,7 +318,10 @@ def test_reindex_gives_all_passages_their_new_vector_with_a_bar_and_removes_the_
 
     ((model, made),) = counts(app).items()
     assert (model.partition(":")[0], made) == ("tiny", passages)
-    assert told.summary == f"Indexed {passages} passages, made {missing} vectors, removed {passages} of another model."
+    assert (
+        told.summary
+        == f"Indexed {passages} passages, made {missing} vectors, removed {passages} of another model."
+    )
     assert bar[-1] == (missing, missing)
 
 
@@ -294,4 +333,6 @@ def shown(overview: Overview) -> list[str]:
 def test_status_shows_how_far_a_change_is_until_all_is_done(waiting: int):
     embedding = Embedding("/m", "m:1", 1_200, 1_200 - waiting, waiting)
     lines = shown(Overview("1", "/h", None, None, (), 0, (), 0, embedding=embedding))
-    assert any("900 of 1,200 passages are found by their words alone so far" in line for line in lines) is bool(waiting)
+    assert any(
+        "900 of 1,200 passages are found by their words alone so far" in line for line in lines
+    ) is bool(waiting)

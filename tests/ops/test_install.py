@@ -94,13 +94,19 @@ def test_every_event_is_asked_for_with_a_time_out(app: App, settings: Path):
         command = f"'{app.home.root}/bin/hook' {event} 2>/dev/null || :"
         assert groups == [{"hooks": [{"type": "command", "command": command, "timeout": 5}]}]
     if sys.platform != "win32":
-        modes = [stat.S_IMODE((app.home.root / name).stat().st_mode) for name in ("bin/hook", "installed.json")]
+        modes = [
+            stat.S_IMODE((app.home.root / name).stat().st_mode)
+            for name in ("bin/hook", "installed.json")
+        ]
         assert modes == [0o700, 0o600], "what they call is private"
 
 
 def test_hooks_of_other_agents_name_them_and_their_time(app: App):
     told = install.install(app, agent=("codex", "gemini"))
-    codex, gemini = hooks(Path.home() / ".codex" / "hooks.json"), hooks(Path.home() / ".gemini" / "settings.json")
+    codex, gemini = (
+        hooks(Path.home() / ".codex" / "hooks.json"),
+        hooks(Path.home() / ".gemini" / "settings.json"),
+    )
     script = stub.script_path(str(app.home.root))
     [[stop]] = [group["hooks"] for group in codex["Stop"]]
     [[prompt]] = [group["hooks"] for group in gemini["BeforeAgent"]]
@@ -111,26 +117,35 @@ def test_hooks_of_other_agents_name_them_and_their_time(app: App):
 
 
 @posix
-def test_a_dry_run_shows_every_file_and_writes_nothing(app: App, open_app: Opens, settings: Path, programs: Path):
+def test_a_dry_run_shows_every_file_and_writes_nothing(
+    app: App, open_app: Opens, settings: Path, programs: Path
+):
     program(programs, "recollect")
     settings.write_bytes(b'{\n  "model": "x"\n}\n')
     before = files(Path.home())
     rows = (
         (settings, f"{len(EVENTS)} hooks"),
         (Path.home() / ".claude.json", "the MCP server 'recollect'"),
-        (settings.parent / "skills" / "recollect" / "SKILL.md", "a skill that explains the memory tools"),
+        (
+            settings.parent / "skills" / "recollect" / "SKILL.md",
+            "a skill that explains the memory tools",
+        ),
         (programs / "ai", "a short name for `recollect`"),
     )
 
     def shows(text: str, verb: str, path: object, what: str) -> bool:
-        return bool(re.search(rf"^  {verb} +{re.escape(str(path))} +{re.escape(what)}$", text, re.MULTILINE))
+        return bool(
+            re.search(rf"^  {verb} +{re.escape(str(path))} +{re.escape(what)}$", text, re.MULTILINE)
+        )
 
     told = install.install(open_app(dry_run=True))
     assert files(Path.home()) == before
     assert '-  "model": "x"\n+  "model": "x",\n+  "hooks": {' in told.summary
     assert '+    "recollect": {' in told.summary
     assert (told.facts["changed"], told.facts["dry_run"]) == (True, True)
-    assert shows(told.summary, "add", f"{Path.home()}/.recollect/bin/", "the scripts that agents call")
+    assert shows(
+        told.summary, "add", f"{Path.home()}/.recollect/bin/", "the scripts that agents call"
+    )
     assert all(shows(told.summary, "add", *row) for row in rows)
 
     install.install(app)
@@ -144,12 +159,17 @@ def test_a_dry_run_shows_every_file_and_writes_nothing(app: App, open_app: Opens
 
 @posix
 @pytest.mark.parametrize("name", ["it's", 'a "quoted" $(touch x)', "spaces, é and back\\slash"])
-def test_any_name_of_a_home_is_safe_in_a_shell(open_app: Opens, tmp_path: Path, settings: Path, name: str):
+def test_any_name_of_a_home_is_safe_in_a_shell(
+    open_app: Opens, tmp_path: Path, settings: Path, name: str
+):
     app = open_app(home=tmp_path / name)
     install.install(app)
     program(app.home.root / "bin", "hook", 'printf "%s" "$*"')
     command = hooks(settings)["Stop"][0]["hooks"][0]["command"]
-    assert subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=True).stdout == b"Stop"
+    assert (
+        subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=True).stdout
+        == b"Stop"
+    )
     install.uninstall(app)
     assert not settings.exists()
 
@@ -184,7 +204,12 @@ def test_a_prompt_waits_for_a_model_only_if_both_are_on(
     (prompt,) = hooks(settings)["UserPromptSubmit"][0]["hooks"]
     assert prompt["command"].endswith(" UserPromptSubmit --patience-ms 40000 2>/dev/null || :")
     assert (prompt["timeout"], prompt["statusMessage"]) == (45, "Recalling memories...")
-    others = [one["hooks"][0] for event, ones in hooks(settings).items() for one in ones if event != "UserPromptSubmit"]
+    others = [
+        one["hooks"][0]
+        for event, ones in hooks(settings).items()
+        for one in ones
+        if event != "UserPromptSubmit"
+    ]
     assert all(set(one) == {"type", "command", "timeout"} and one["timeout"] == 5 for one in others)
 
     monkeypatch.setenv("MEMORY_RECALL_SCHEME", "off")
@@ -206,7 +231,9 @@ def test_without_a_choice_it_is_the_usual_one_and_others_are_mentioned(app: App,
     assert any("--agent codex --agent gemini" in note for note in install.install(app).notes)
     assert not (Path.home() / ".codex").exists()
     install.install(app, agent=("codex",))
-    assert any("install --agent gemini`" in note for note in install.install(app).notes), "the other calls us already"
+    assert any("install --agent gemini`" in note for note in install.install(app).notes), (
+        "the other calls us already"
+    )
 
 
 @pytest.mark.parametrize(
@@ -251,8 +278,12 @@ def test_one_of_two_goes_and_the_other_stays(app: App):
         ("what?", {"PostToolUse"}),
     ],
 )
-def test_a_client_is_asked_for_its_version_first(app: App, settings: Path, programs: Path, says: str, lacks: set[str]):
-    settings.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [OTHER]}]}, "model": "x"}, indent=2))
+def test_a_client_is_asked_for_its_version_first(
+    app: App, settings: Path, programs: Path, says: str, lacks: set[str]
+):
+    settings.write_text(
+        json.dumps({"hooks": {"Stop": [{"hooks": [OTHER]}]}, "model": "x"}, indent=2)
+    )
     before = settings.read_bytes()
     old = program(programs, "claude", f"echo '{says}'")
     install.install(app)
@@ -266,8 +297,12 @@ def test_a_client_is_asked_for_its_version_first(app: App, settings: Path, progr
     assert settings.read_bytes() == before
 
 
-@pytest.mark.parametrize(("new", "old"), [(" 2>/dev/null || :", " || :"), ('"timeout": 5', '"timeout": 600')])
-def test_hooks_of_an_older_form_are_renewed_and_go_without_a_trace(app: App, settings: Path, new: str, old: str):
+@pytest.mark.parametrize(
+    ("new", "old"), [(" 2>/dev/null || :", " || :"), ('"timeout": 5', '"timeout": 600')]
+)
+def test_hooks_of_an_older_form_are_renewed_and_go_without_a_trace(
+    app: App, settings: Path, new: str, old: str
+):
     settings.write_bytes(b'{"model": "x"}')
     install.install(app)
     current, older = settings.read_text(), settings.read_text().replace(new, old)
@@ -284,7 +319,9 @@ HOOK_TEXTS = {
     "empty": b"",
     "mark": b'\xef\xbb\xbf{"env": {"A": "\xc3\xa9"}}\n\n',
     "empty lists": b'{ "hooks" : { "Stop" : [ ] } }',
-    "others": json.dumps({"hooks": {event: [{"hooks": [OTHER]}] for event in ("Stop", "SessionEnd")}}).encode(),
+    "others": json.dumps(
+        {"hooks": {event: [{"hooks": [OTHER]}] for event in ("Stop", "SessionEnd")}}
+    ).encode(),
 }
 
 
@@ -297,7 +334,9 @@ def test_a_settings_file_comes_back_byte_for_byte(app: App, settings: Path, cont
     install.install(app)
     installed, kept = settings.read_bytes(), files(app.home.root)
     assert install.install(app).facts["changed"] is False
-    assert (settings.read_bytes(), files(app.home.root)) == (installed, kept), "again changes nothing"
+    assert (settings.read_bytes(), files(app.home.root)) == (installed, kept), (
+        "again changes nothing"
+    )
     install.uninstall(app)
     assert (settings.read_bytes() if settings.exists() else None) == content
 
@@ -320,7 +359,9 @@ def test_lost_receipts_cost_only_the_odd_space(app: App, settings: Path, kept: b
         '\ufeff{"projects": {"/x": {}}, "big": 1234}',
     ],
 )
-def test_the_server_is_offered_and_taken_back(app: App, state: Path, level: str, text: str | None, tmp_path: Path):
+def test_the_server_is_offered_and_taken_back(
+    app: App, state: Path, level: str, text: str | None, tmp_path: Path
+):
     path, keys = {
         "user": (state, ("mcpServers",)),
         "project": (Path.cwd() / ".mcp.json", ("mcpServers",)),
@@ -333,10 +374,17 @@ def test_the_server_is_offered_and_taken_back(app: App, state: Path, level: str,
     install.install(app, **at(level))
 
     name = "settings.local.json" if level == "local" else "settings.json"
-    assert hooks((Path.home() if level == "user" else Path.cwd()) / ".claude" / name).keys() == EVENTS
+    assert (
+        hooks((Path.home() if level == "user" else Path.cwd()) / ".claude" / name).keys() == EVENTS
+    )
     found = value_at(json.loads(path.read_bytes().decode("utf-8-sig")), keys)
     entry = found["recollect"]
-    assert entry == {"type": "stdio", "command": stub.server_path(str(app.home.root)), "args": [], "alwaysLoad": True}
+    assert entry == {
+        "type": "stdio",
+        "command": stub.server_path(str(app.home.root)),
+        "args": [],
+        "alwaysLoad": True,
+    }
     assert os.access(entry["command"], os.X_OK)
     install.uninstall(app, **at(level))
     assert left(tmp_path) == before
@@ -346,7 +394,9 @@ def test_the_server_is_offered_and_taken_back(app: App, state: Path, level: str,
 @pytest.mark.parametrize("level", ["user", "project"])
 @pytest.mark.parametrize("empty", [True, False])
 @every_other
-def test_files_come_back_byte_for_byte(app: App, open_app: Opens, host: str, level: str, empty: bool, tmp_path: Path):
+def test_files_come_back_byte_for_byte(
+    app: App, open_app: Opens, host: str, level: str, empty: bool, tmp_path: Path
+):
     if not empty:
         theirs(app, host)
     before = left(tmp_path)
@@ -364,11 +414,15 @@ def test_files_come_back_byte_for_byte(app: App, open_app: Opens, host: str, lev
 
 def test_what_install_made_goes_and_memories_stay(app: App, tmp_path: Path):
     app.home.prepare()
-    before = {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if "logs" not in path.parts}
+    before = {
+        path.relative_to(tmp_path) for path in tmp_path.rglob("*") if "logs" not in path.parts
+    }
     install.install(app, agent=callers())
     install.uninstall(app)
     after = {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if "logs" not in path.parts}
-    assert after - before <= {Path("home/.recollect/redaction.key")}  # the log's, which keeps secrets out of it
+    assert after - before <= {
+        Path("home/.recollect/redaction.key")
+    }  # the log's, which keeps secrets out of it
     assert app.home.user_store.parent.exists()
 
 
@@ -414,7 +468,11 @@ def test_what_is_not_plain_json_is_left(
 def test_where_the_servers_place_is_taken_the_file_is_left_and_the_hooks_stand(
     app: App, state: Path, text: str, said: str
 ):
-    host, path = ("codex", Path.home() / ".codex" / "config.toml") if text[0] == "[" else ("claude-code", state)
+    host, path = (
+        ("codex", Path.home() / ".codex" / "config.toml")
+        if text[0] == "["
+        else ("claude-code", state)
+    )
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
     assert said in install.install(app, agent=(host,)).summary
@@ -426,7 +484,9 @@ def test_where_the_servers_place_is_taken_the_file_is_left_and_the_hooks_stand(
 
 
 @posix
-def test_links_of_the_user_are_kept_and_a_projects_are_not_followed(app: App, settings: Path, tmp_path: Path):
+def test_links_of_the_user_are_kept_and_a_projects_are_not_followed(
+    app: App, settings: Path, tmp_path: Path
+):
     dotfile = tmp_path / "dotfile.json"
     dotfile.write_bytes(b'{"model": "x"}')
     settings.symlink_to(dotfile)
@@ -446,7 +506,9 @@ def test_links_of_the_user_are_kept_and_a_projects_are_not_followed(app: App, se
 
 
 @pytest.mark.parametrize("host", ["claude-code", "codex"])
-def test_a_file_that_never_rests_is_left(app: App, settings: Path, monkeypatch: pytest.MonkeyPatch, host: str):
+def test_a_file_that_never_rests_is_left(
+    app: App, settings: Path, monkeypatch: pytest.MonkeyPatch, host: str
+):
     settings.write_bytes(b"{}")
 
     def restless(*_: object, **__: object) -> None:
@@ -490,7 +552,13 @@ def met_at(app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Place:
     app.home.prepare()
     for folder in (found.runtime, found.spool, found.spool + spool.FOLDER, found.recalls):
         os.mkdir(folder, 0o700)
-    for path in (found.lock, found.spawn_lock, found.socket, found.spool + "/new/1", found.recalls + "/1"):
+    for path in (
+        found.lock,
+        found.spawn_lock,
+        found.socket,
+        found.spool + "/new/1",
+        found.recalls + "/1",
+    ):
         Path(path).touch()
     client.announce(found, 1, "0.1.0")
     return found

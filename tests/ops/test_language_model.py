@@ -22,7 +22,9 @@ from tests.llm.test_chat_server import CHAT, MESSAGE, service, whole
 from tests.ops.conftest import Opens
 from tests.values import NOW
 
-QUESTION = Ask(Use.CLASSIFY, (("said", "we use tabs {{other}}"), ("other", "NOT THIS")), prompt="own")
+QUESTION = Ask(
+    Use.CLASSIFY, (("said", "we use tabs {{other}}"), ("other", "NOT THIS")), prompt="own"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -33,13 +35,20 @@ def prompt(model: StandIn, open_app: Opens) -> None:
     (folder / "own.md").write_text("Is this a rule?\n<said>{{said}}</said>\n", encoding="utf-8")
 
 
-def test_an_answer_comes_back_its_cost_is_shown_and_no_secret_is_sent(model: StandIn, open_app: Opens):
+def test_an_answer_comes_back_its_cost_is_shown_and_no_secret_is_sent(
+    model: StandIn, open_app: Opens
+):
     app = open_app()
     before = language_model.summarize_spending(app)
     assert ask(app, QUESTION) == "yes"
-    assert model.texts == ["Is this a rule?\n<said>we use tabs {{other}}</said>\n"], "a field is no template"
+    assert model.texts == ["Is this a rule?\n<said>we use tabs {{other}}</said>\n"], (
+        "a field is no template"
+    )
     spent = health.status(app).llm
-    assert (spent["calls"], spent["jobs"]) == (1, {"classify": {"calls": 1, "tokens": len(model.texts[0]) // 4}})
+    assert (spent["calls"], spent["jobs"]) == (
+        1,
+        {"classify": {"calls": 1, "tokens": len(model.texts[0]) // 4}},
+    )
     assert (before["on"], before["by"], before["calls"], before["jobs"]) == (True, "command", 0, {})
     assert (spent["calls_per_day"], spent["tokens_per_day"]) == (50, 500_000)
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -48,10 +57,15 @@ def test_an_answer_comes_back_its_cost_is_shown_and_no_secret_is_sent(model: Sta
 
 
 @pytest.mark.parametrize(
-    ("environ", "dry_run"), [({"MEMORY_LLM": "off"}, False), ({"BLOCK_HOOK_AGENTS": "1"}, False), ({}, True)]
+    ("environ", "dry_run"),
+    [({"MEMORY_LLM": "off"}, False), ({"BLOCK_HOOK_AGENTS": "1"}, False), ({}, True)],
 )
 def test_off_in_a_dry_run_or_inside_a_call_nobody_is_asked(
-    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], dry_run: bool
+    model: StandIn,
+    open_app: Opens,
+    monkeypatch: pytest.MonkeyPatch,
+    environ: dict[str, str],
+    dry_run: bool,
 ):
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
@@ -84,7 +98,8 @@ def result(**more: object) -> str:
         ("print('{}')", "is not a result"),
         (result(is_error=True, subtype="error_max_turns"), "it said: error_max_turns"),
         (
-            result(is_error=True, result="Not logged in", usage={"input_tokens": 0}) + "\nraise SystemExit(1)",
+            result(is_error=True, result="Not logged in", usage={"input_tokens": 0})
+            + "\nraise SystemExit(1)",
             "exit code 1; it said: Not logged in",
         ),
         (result() + "\nraise SystemExit(1)", "exit code 1"),
@@ -93,7 +108,12 @@ def result(**more: object) -> str:
     ],
 )
 def test_what_is_no_answer_is_none_and_one_line_in_the_log(
-    code: str, said: str, model: StandIn, open_app: Opens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    code: str,
+    said: str,
+    model: StandIn,
+    open_app: Opens,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setenv("MEMORY_LLM_COMMAND", program(tmp_path, code))
     app = open_app()
@@ -103,7 +123,9 @@ def test_what_is_no_answer_is_none_and_one_line_in_the_log(
     assert "Not logged in" not in said or health.status(app).llm["tokens"] == 0
 
 
-@pytest.mark.parametrize("command", ["nosuchprogram", "/nowhere/claude", "./claude", "'open", "/etc/passwd", "/tmp"])
+@pytest.mark.parametrize(
+    "command", ["nosuchprogram", "/nowhere/claude", "./claude", "'open", "/etc/passwd", "/tmp"]
+)
 def test_a_missing_program_or_prompt_costs_nothing(
     command: str, model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
 ):
@@ -118,7 +140,9 @@ def test_a_missing_program_or_prompt_costs_nothing(
 
 
 @pytest.mark.parametrize("use", list(Use))
-def test_every_use_has_a_prompt_a_reader_and_settings_that_exist(use: Use, open_app: Opens, tmp_path: Path):
+def test_every_use_has_a_prompt_a_reader_and_settings_that_exist(
+    use: Use, open_app: Opens, tmp_path: Path
+):
     row = language_model.USES[use]
     module, name = row.reader.split(":")
     assert language_model.load_prompt(row.prompt, tmp_path)
@@ -126,8 +150,16 @@ def test_every_use_has_a_prompt_a_reader_and_settings_that_exist(use: Use, open_
     assert all(open_app().settings.text(switch) for switch in row.switches)
 
 
-def test_it_gets_no_tools_hooks_settings_or_session(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
-    outer = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_PROJECT_DIR", "CLAUDE_PID")
+def test_it_gets_no_tools_hooks_settings_or_session(
+    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
+    outer = (
+        "CLAUDECODE",
+        "CLAUDE_CODE_SESSION_ID",
+        "CLAUDE_CODE_ENTRYPOINT",
+        "CLAUDE_PROJECT_DIR",
+        "CLAUDE_PID",
+    )
     for name in outer:
         monkeypatch.setenv(name, "1")
     monkeypatch.setenv("MEMORY_LLM_COMMAND", f"env 'A=b c' {model.command} --own")
@@ -135,18 +167,26 @@ def test_it_gets_no_tools_hooks_settings_or_session(model: StandIn, open_app: Op
     assert ask(open_app(), QUESTION) == "yes"
 
     [call] = model.calls
-    assert (call["argv"][:2], call["environ"]["A"]) == (["--own", "-p"], "b c"), "words of the command go before ours"
+    assert (call["argv"][:2], call["environ"]["A"]) == (["--own", "-p"], "b c"), (
+        "words of the command go before ours"
+    )
     given = dict(zip(call["argv"], [*call["argv"][1:], ""], strict=True))
     assert given["--tools"] == ""
     assert json.loads(given["--settings"]) == {"disableAllHooks": True}
     assert given["--setting-sources"] == ""
     assert {"-p", "--strict-mcp-config", "--no-session-persistence"} <= set(call["argv"])
-    assert not [word for word in call["argv"] if "dangerously" in word or "bypass" in word or "permission-mode" in word]
+    assert not [
+        word
+        for word in call["argv"]
+        if "dangerously" in word or "bypass" in word or "permission-mode" in word
+    ]
     assert call["environ"]["BLOCK_HOOK_AGENTS"] == "1"
     assert not [name for name in outer if call["environ"].get(name)]
 
 
-def test_it_stands_in_an_empty_folder_unless_it_is_to_read(model: StandIn, open_app: Opens, tmp_path: Path):
+def test_it_stands_in_an_empty_folder_unless_it_is_to_read(
+    model: StandIn, open_app: Opens, tmp_path: Path
+):
     app = open_app()
     ask(app, QUESTION)
     ask(app, Ask(Use.VALIDATE_CLAIMS, prompt="own", reads=str(tmp_path), model="opus"))
@@ -158,7 +198,9 @@ def test_it_stands_in_an_empty_folder_unless_it_is_to_read(model: StandIn, open_
     assert (given["--max-turns"], given["--model"]) == ("10", "opus")
 
 
-def test_a_key_is_given_to_the_program_unless_others_can_read_it_which_doctor_says(model: StandIn, open_app: Opens):
+def test_a_key_is_given_to_the_program_unless_others_can_read_it_which_doctor_says(
+    model: StandIn, open_app: Opens
+):
     app = open_app()
     key = app.home.root / "llm.key"
     key.write_text("sk-own\n", encoding="ascii")
@@ -170,7 +212,9 @@ def test_a_key_is_given_to_the_program_unless_others_can_read_it_which_doctor_sa
     assert [call["environ"].get("ANTHROPIC_API_KEY") for call in model.calls] == ["sk-own"]
 
 
-def test_each_day_has_a_budget_and_the_last_is_kept(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
+def test_each_day_has_a_budget_and_the_last_is_kept(
+    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("MEMORY_LLM_CALLS_PER_DAY", "1")
     app, clock = open_app(), FixedClock(NOW)
     app.clock = clock
@@ -190,23 +234,32 @@ def test_tokens_are_counted_as_they_were_told_or_estimated_and_end_the_day_too(
     app = open_app()
     ask(app, QUESTION)
     spent: Any = health.status(app).llm
-    assert (spent["calls"], 2_000 < spent["tokens"] < 5_000) == (1, True), "nobody said what it took"
+    assert (spent["calls"], 2_000 < spent["tokens"] < 5_000) == (1, True), (
+        "nobody said what it took"
+    )
     usage = {"input_tokens": 9_000, "cache_read_input_tokens": 500, "output_tokens": 500}
     program(tmp_path, result(usage=usage))
     assert [ask(app, QUESTION) for _ in range(3)] == ["yes", "yes", None]
     assert health.status(app).llm["tokens"] == spent["tokens"] + 20_000
 
 
-def test_those_who_ask_at_once_never_spend_more_than_there_is(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
+def test_those_who_ask_at_once_never_spend_more_than_there_is(
+    open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("MEMORY_LLM_CALLS_PER_DAY", "50")
     apps = [open_app() for _ in range(4)]
     apps[0].writer(Scope.USER)
     with ThreadPoolExecutor(4) as pool:
-        booked = pool.map(lambda app: [language_model.reserve_budget(app, "classify", 100) for _ in range(30)], apps)
+        booked = pool.map(
+            lambda app: [language_model.reserve_budget(app, "classify", 100) for _ in range(30)],
+            apps,
+        )
     assert sum(bool(day) for days in booked for day in days) == 50
 
 
-def test_an_endpoint_is_asked_where_that_is_set(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
+def test_an_endpoint_is_asked_where_that_is_set(
+    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("MEMORY_LLM_BY", "endpoint")
     monkeypatch.setenv("MEMORY_LLM_MODEL", "tiny")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-not-for-them")
@@ -216,11 +269,15 @@ def test_an_endpoint_is_asked_where_that_is_set(model: StandIn, open_app: Opens,
         assert ask(app, Ask(Use.CLASSIFY, (("said", "tabs"),), prompt="own", model="opus")) == "yes"
         assert ask(app, Ask(Use.VALIDATE_CLAIMS, prompt="own", reads=str(Path.cwd()))) is None
     [(_, headers, body)] = found.asked
-    assert (body["model"], "authorization" in headers) == ("tiny", False), "an endpoint has names of its own"
+    assert (body["model"], "authorization" in headers) == ("tiny", False), (
+        "an endpoint has names of its own"
+    )
     assert (model.calls, health.status(app).llm["tokens"]) == ([], 9)
 
 
-def test_the_service_itself_is_asked_only_with_a_key(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
+def test_the_service_itself_is_asked_only_with_a_key(
+    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("MEMORY_LLM_BY", "api")
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     with service(whole(MESSAGE)) as found:
@@ -248,20 +305,32 @@ def test_nothing_of_a_project_can_redirect_or_raise_what_is_spent(
     }  # fmt: skip
     conf = plain.require_project().conf
     conf.parent.mkdir(parents=True, exist_ok=True)
-    conf.write_text("\n".join(f"{name}={value}" for name, value in theirs.items()), encoding="utf-8")
+    conf.write_text(
+        "\n".join(f"{name}={value}" for name, value in theirs.items()), encoding="utf-8"
+    )
 
     app = open_app(tree)
 
-    assert [app.settings.text(name) for name in theirs] == [plain.settings.text(name) for name in theirs]
+    assert [app.settings.text(name) for name in theirs] == [
+        plain.settings.text(name) for name in theirs
+    ]
     assert len(app.settings.problems) == len(theirs)
     assert (ask(app, QUESTION), model.calls) == (None, [])
 
 
-def test_doctor_says_who_could_be_asked_and_asks_none(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
+def test_doctor_says_who_could_be_asked_and_asks_none(
+    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
     details = []
-    for name, value in (("MEMORY_LLM", "on"), ("MEMORY_LLM_COMMAND", "nosuchprogram"), ("MEMORY_LLM", "off")):
+    for name, value in (
+        ("MEMORY_LLM", "on"),
+        ("MEMORY_LLM_COMMAND", "nosuchprogram"),
+        ("MEMORY_LLM", "off"),
+    ):
         monkeypatch.setenv(name, value)
-        details += [one.detail for one in health.doctor(open_app()).checks if one.name == "language models"]
+        details += [
+            one.detail for one in health.doctor(open_app()).checks if one.name == "language models"
+        ]
     assert details == ["on, by command", "on, but: MEMORY_LLM_COMMAND names no program.", "off"]
     assert model.calls == []
 
@@ -284,7 +353,10 @@ def test_no_other_file_is_ever_read(name: str, tmp_path: Path):
 @pytest.mark.parametrize(
     ("template", "filled"),
     [
-        ("Choose well.\n", "Choose well.\n\n{{b}} \\1 {b}\n\n{{a}}"),  # it names no place: everything at the end
+        (
+            "Choose well.\n",
+            "Choose well.\n\n{{b}} \\1 {b}\n\n{{a}}",
+        ),  # it names no place: everything at the end
         ("Choose {{b}}.", "Choose {{a}}."),
         ("{{a}} {{ b }} {{unknown}}.", "{{b}} \\1 {b} {{a}} ."),
     ],

@@ -85,10 +85,14 @@ def house(app: App) -> App:
         ({"offset": -5, "limit": 1}, "fresh"),
     ],
 )
-def test_a_list_shows_what_the_filters_let_through(house: App, filters: dict[str, object], titles: str):
+def test_a_list_shows_what_the_filters_let_through(
+    house: App, filters: dict[str, object], titles: str
+):
     found = listing(house, **filters)  # type: ignore[arg-type]
     assert [card.memory.title for card in found.cards] == titles.split()
-    assert found.total == (len(found.cards) if filters.keys().isdisjoint({"limit", "offset"}) else 11)
+    assert found.total == (
+        len(found.cards) if filters.keys().isdisjoint({"limit", "offset"}) else 11
+    )
 
 
 @pytest.mark.parametrize("condition", list(Condition))
@@ -98,7 +102,9 @@ def test_a_search_knows_the_same_conditions(house: App, condition: Condition):
     stands = {one.hit.memory.id: one.condition for one in found}
     listed = [card.memory.id for card in listing(house).cards if card.condition is condition]
     assert stands == dict.fromkeys(listed, condition)
-    agents = [one.hit.memory.title for one in search(house, words, source=Lane.AGENT, limit=50).found]
+    agents = [
+        one.hit.memory.title for one in search(house, words, source=Lane.AGENT, limit=50).found
+    ]
     assert agents == ["old"]
 
 
@@ -136,7 +142,9 @@ def test_pages_of_two_stores_leave_nothing_out(app: App):
     weight=st.floats(0, 1.5), days=st.floats(-1, 60), pinned=st.booleans(), kind=st.sampled_from([thread, rule]),
     status=st.sampled_from(list(Status)),
 )  # fmt: skip
-def test_the_store_ages_as_the_program_does(weight: float, days: float, pinned: bool, kind: Any, status: Status):
+def test_the_store_ages_as_the_program_does(
+    weight: float, days: float, pinned: bool, kind: Any, status: Status
+):
     memory = kind("x", days_old=days, weight=weight, pinned=pinned, status=status)
     now = apply_age(memory, now=NOW, rules=AGE).status
     with closing(SqliteStore(None, Tuning())) as store:
@@ -196,7 +204,10 @@ def test_a_waiting_rule_is_edited_only_as_it_was_seen(app: App):
     assert kept(app, waiting.id) == waiting
     (card,) = rules.list_inbox(app).cards
     rules.edit(app, waiting.id, "Use spaces", expect=card.version)
-    assert (kept(app, waiting.id).body, kept(app, waiting.id).status) == ("Use spaces", Status.ACTIVE)
+    assert (kept(app, waiting.id).body, kept(app, waiting.id).status) == (
+        "Use spaces",
+        Status.ACTIVE,
+    )
 
 
 def said(app: App, id: str, limit: int = 20) -> list[list[Difference]]:
@@ -220,7 +231,11 @@ def test_history_says_what_each_change_did(app: App):
     assert linked == [Difference(a, f"linked to {b} (EXTENDS)")]
     assert archived == [Difference(a, "status", "active", "archived")]
     assert {one.what for one in merged} >= {"text", f"1 message moved here from {b}", f"holds {b}"}
-    lines = [block.text for block in terminal.blocks(log(app, a, diff=True), now=NOW) if isinstance(block, Line)]
+    lines = [
+        block.text
+        for block in terminal.blocks(log(app, a, diff=True), now=NOW)
+        if isinstance(block, Line)
+    ]
     assert {"    -three", "    +3", f"  {a[-6:]}  title: Alpha -> Alef"} <= set(lines)
     assert "differences" not in str(encode(log(app, a)))
 
@@ -237,7 +252,12 @@ def test_a_deleted_memory_can_be_read_in_its_history_until_it_is_purged(app: App
 
 def test_a_long_text_is_shown_in_part():
     was = "\n".join(f"line {n}" for n in range(5_000))
-    change = {"do": "update", "id": "x", "before": {"body": was, "weight": 1}, "after": {"body": "new", "weight": 2}}
+    change = {
+        "do": "update",
+        "id": "x",
+        "before": {"body": was, "weight": 1},
+        "after": {"body": "new", "weight": 2},
+    }
     (one,) = differences(change)
     assert (one.what, len(one.lines), one.lines[-1]) == ("text", 61, " …")
 
@@ -246,7 +266,9 @@ def test_a_compaction_is_read_for_one_memory_alone(app: App):
     many = [thread(f"t{n}", days_old=n) for n in range(200)]
     keep(app, *many)
     memories.archive(app, tuple(one.id for one in many))
-    assert said(app, many[150].id, 1) == [[Difference(many[150].id, "status", "active", "archived")]]
+    assert said(app, many[150].id, 1) == [
+        [Difference(many[150].id, "status", "active", "archived")]
+    ]
     assert len(log(app, diff=True, limit=1).entries[0][1].differences) == 100, "of all, the first"
 
 
@@ -300,7 +322,9 @@ def test_never_mutes_at_once_whatever_follows(app: App, fields: dict[str, Any]):
     assert is_muted(kept(app, told.id))
     assert [card.memory.id for card in listing(app, status=Condition.MUTED).cards] == [told.id]
     assert why(app, told.id).unwanted
-    lines = [one.text for one in terminal.blocks(why(app, told.id), now=NOW) if isinstance(one, Line)]
+    lines = [
+        one.text for one in terminal.blocks(why(app, told.id), now=NOW) if isinstance(one, Line)
+    ]
     assert any(line.startswith("You said never to show it again") for line in lines)
     restore(app, (told.id,))
     assert not is_muted(kept(app, told.id))
@@ -313,7 +337,9 @@ def test_never_mutes_at_once_whatever_follows(app: App, fields: dict[str, Any]):
 def test_an_older_rating_can_be_undone_beside_a_newer_kind(app: App):
     id = pinned(app, "x")
     first = rate(app, id, Verdict.USEFUL)
-    assert encode(kept(app, id))["ratings"] == [{"useful": True, "timestamp": NOW.iso(), "reason": None}]
+    assert encode(kept(app, id))["ratings"] == [
+        {"useful": True, "timestamp": NOW.iso(), "reason": None}
+    ]
     rate(app, id, Verdict.NEVER)
     undo(app)
     undo(app, first.change)
@@ -368,4 +394,8 @@ def test_many_are_deleted_as_far_as_they_can_be(app: App):
 def test_a_hit_has_what_a_list_row_has(app: App):
     keep(app, rule("Use tabs", body="Use tabs in Go", topics=("go",)))
     (hit,) = encode(search(app, ("tabs", "go")))["hits"]
-    assert (hit["topics"], hit["last_active_at"], hit["rule_type"]) == (["go"], NOW.iso(), "preference")
+    assert (hit["topics"], hit["last_active_at"], hit["rule_type"]) == (
+        ["go"],
+        NOW.iso(),
+        "preference",
+    )

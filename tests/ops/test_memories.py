@@ -16,7 +16,19 @@ from recollect.model.result import Done, Scope
 from recollect.model.session import EventName
 from recollect.ops import memories, notes, past_sessions, recall, rules, transfer, upkeep
 from recollect.ops.forget import erase
-from recollect.ops.memories import archive, delete, edit, link, log, merge, restore, show, split, threads, undo
+from recollect.ops.memories import (
+    archive,
+    delete,
+    edit,
+    link,
+    log,
+    merge,
+    restore,
+    show,
+    split,
+    threads,
+    undo,
+)
 from recollect.ops.recall import search
 from tests.cli.run import run
 from tests.hooks.talk import Talk
@@ -39,7 +51,9 @@ def after(app: App, *, days: float) -> None:
 
 
 def test_a_pin_is_kept_as_the_spec_says(app: App, open_app: Opens):
-    done = memories.pin(app, "Deploys go through staging first.", topics=(" deploy ", "ops", "deploy", ""))
+    done = memories.pin(
+        app, "Deploys go through staging first.", topics=(" deploy ", "ops", "deploy", "")
+    )
     pin = kept(app, made(done))
     assert done.summary == f"Pinned as {pin.id} (weight=1.30)"
     assert isinstance(pin, Thread)
@@ -54,7 +68,9 @@ def test_a_pin_is_kept_as_the_spec_says(app: App, open_app: Opens):
     assert kept(agent, pinned(agent, "x")).lane is Lane.AGENT
 
 
-@pytest.mark.parametrize(("boost", "weight"), [(-1, 1.0), (0.2, 1.2), (9, 1.5), (math.inf, 1.5), (-math.inf, 1.0)])
+@pytest.mark.parametrize(
+    ("boost", "weight"), [(-1, 1.0), (0.2, 1.2), (9, 1.5), (math.inf, 1.5), (-math.inf, 1.0)]
+)
 def test_the_boost_is_clamped(app: App, boost: float, weight: float):
     done = memories.pin(app, "x", boost=boost)
     assert kept(app, made(done)).weight == weight
@@ -73,7 +89,9 @@ def test_the_boost_is_clamped(app: App, boost: float, weight: float):
         ("a\x00b\ud800c", f"a{NUL_SYMBOL}b{REPLACEMENT}c", None),  # what no database can hold
     ],
 )
-def test_a_pin_is_word_for_word_and_titled(app: App, text: str, kept_text: str | None, title: str | None):
+def test_a_pin_is_word_for_word_and_titled(
+    app: App, text: str, kept_text: str | None, title: str | None
+):
     pin = kept(app, pinned(app, text))
     assert pin.body == (kept_text or text)
     assert title in (None, pin.title)
@@ -124,7 +142,9 @@ def test_a_deleted_memory_is_gone_with_its_bridges_and_other_ids_until_undone(ap
 
 
 @pytest.mark.parametrize("put", [archive, restore, delete])
-def test_nothing_is_done_when_one_of_many_is_unknown(app: App, put: Callable[[App, tuple[str, ...]], Done]):
+def test_nothing_is_done_when_one_of_many_is_unknown(
+    app: App, put: Callable[[App, tuple[str, ...]], Done]
+):
     a, everywhere = pinned(app, "a"), pinned(app, "b", user=True)
     before = states(app)
     with pytest.raises(UnknownId):
@@ -139,7 +159,11 @@ def test_edit_changes_what_is_given_and_no_more(app: App):
     before = states(app)
     assert edit(app, id, body="Old words.").change is None
     edit(app, id, body="New words.\n")
-    assert (kept(app, id).title, kept(app, id).body, kept(app, id).topics) == ("Title", "New words.\n", ("a",))
+    assert (kept(app, id).title, kept(app, id).body, kept(app, id).topics) == (
+        "Title",
+        "New words.\n",
+        ("a",),
+    )
     edit(app, id, title=" New \n title ", topics="b, c,,b")
     assert (kept(app, id).title, kept(app, id).topics) == ("New title", ("b", "c"))
     assert titles(app, "new") == {"New title"}
@@ -180,7 +204,11 @@ def test_what_cannot_be_merged_or_split(app: App):
     one, other = (made(rules.add(app, text)) for text in ("Use spaces", "Indent with spaces"))
     merge(app, one, other)
     assert kept(app, one).seen == 2, "two rules can"
-    a, rule, everywhere = pinned(app, "a"), made(rules.add(app, "Use tabs")), pinned(app, "c", user=True)
+    a, rule, everywhere = (
+        pinned(app, "a"),
+        made(rules.add(app, "Use tabs")),
+        pinned(app, "c", user=True),
+    )
     with pytest.raises(BadInput, match="same memory"):
         merge(app, a, a)
     with pytest.raises(BadInput, match="different stores"):
@@ -195,14 +223,27 @@ def test_what_cannot_be_merged_or_split(app: App):
 
 def test_a_split_moves_the_messages_on_a_topic(app: App):
     talk = thread("talk", topics=("auth", "Database"))
-    heard = messages(talk, "Fix the login form.", "The database is slow.", "A metadatabase?", "DATABASE index added.")
+    heard = messages(
+        talk,
+        "Fix the login form.",
+        "The database is slow.",
+        "A metadatabase?",
+        "DATABASE index added.",
+    )
     app.writer(Scope.PROJECT).apply(plan(Create(talk, heard)), act())
     before = states(app)
     child = made(split(app, talk.id, topics=("database",)))
-    assert [m.content for m in said(app, child)] == ["The database is slow.", "DATABASE index added."]
+    assert [m.content for m in said(app, child)] == [
+        "The database is slow.",
+        "DATABASE index added.",
+    ]
     assert [m.content for m in said(app, talk.id)] == ["Fix the login form.", "A metadatabase?"]
     new = kept(app, child)
-    assert (new.title, new.topics, kept(app, talk.id).topics) == ("database (from talk)", ("database",), ("auth",))
+    assert (new.title, new.topics, kept(app, talk.id).topics) == (
+        "database (from talk)",
+        ("database",),
+        ("auth",),
+    )
     assert "The database is slow." in new.body
     bridges = [(b.source, b.target, b.type) for b, _ in show(app, child).bridges]
     assert bridges == [(child, talk.id, BridgeType.CHILD_OF)]
@@ -247,7 +288,11 @@ def test_two_memories_can_be_joined_by_every_type_again_with_another_weight_and_
         link(app, a, b, type=type)
         link(app, a, b, type=type, weight=0.7)
         assert link(app, a, b, type=type, weight=0.7).change is None
-    assert sorted(bridges(app, a)) == sorted(bridges(app, b)) == sorted((a, b, type, 0.7) for type in BridgeType)
+    assert (
+        sorted(bridges(app, a))
+        == sorted(bridges(app, b))
+        == sorted((a, b, type, 0.7) for type in BridgeType)
+    )
     undo(app)
     assert (a, b, list(BridgeType)[-1], 0.5) in bridges(app, a)
     undo(app)
@@ -298,7 +343,9 @@ def test_the_log_names_every_change_newest_first(app: App):
         (Scope.PROJECT, "pin", "user"),
         (Scope.USER, "rule add", "user"),
     ]
-    assert [entry.op for _, entry in log(app, a).entries] == ["delete", "pin"], "also of what was deleted"
+    assert [entry.op for _, entry in log(app, a).entries] == ["delete", "pin"], (
+        "also of what was deleted"
+    )
     assert len(log(app, limit=1).entries) == 1
     with pytest.raises(UnknownId):
         log(app, NOBODY)
@@ -315,7 +362,9 @@ def test_the_last_change_is_the_last_in_either_store_even_where_the_clock_was_se
         undo(app)
 
 
-def test_a_change_is_named_by_a_part_of_its_id_and_undone_where_nothing_later_stands_on_it(app: App):
+def test_a_change_is_named_by_a_part_of_its_id_and_undone_where_nothing_later_stands_on_it(
+    app: App,
+):
     first, other = memories.pin(app, "a"), memories.pin(app, "b")
     change = changed(first)
     with pytest.raises(NotFound, match="No change"):
@@ -335,7 +384,10 @@ def test_what_was_undone_says_how_to_do_it_again(app: App):
         undo(app, changed(done))
     assert problem.value.hint == f"To redo it: `recollect undo {back.change}`."
     entries = {entry.change: entry for _, entry in log(app).entries}
-    assert (entries[changed(done)].undone_by, entries[changed(back)].undoes) == (back.change, done.change)
+    assert (entries[changed(done)].undone_by, entries[changed(back)].undoes) == (
+        back.change,
+        done.change,
+    )
     undo(app, changed(back))
     assert len(threads(app).cards) == 1
     assert undo(app).summary.startswith("Undid pin"), "what was done again can be undone again"
@@ -369,7 +421,10 @@ def test_nothing_of_a_purged_memory_is_left_in_store_and_backups(app: App):
 def test_merged_deleted_and_user_memories_go_too(app: App):
     a, merged = pinned(app, f"Kept {CANARY}."), pinned(app, f"A {CANARY} sings.")
     merge(app, a, merged)
-    deleted, everywhere = pinned(app, f"A {CANARY} is gone."), pinned(app, f"The {CANARY} again.", user=True)
+    deleted, everywhere = (
+        pinned(app, f"A {CANARY} is gone."),
+        pinned(app, f"The {CANARY} again.", user=True),
+    )
     delete(app, (deleted,))
     check_gone(app, merged, deleted, everywhere)
 
@@ -412,13 +467,22 @@ def in_force(app: App) -> list[str]:
 
 
 def test_a_rule_is_kept_and_listed(app: App):
-    rule = kept(app, made(rules.add(app, " Use pnpm,\n never npm ", type=RuleType.CORRECTION, topics=("js",))))
+    rule = kept(
+        app,
+        made(rules.add(app, " Use pnpm,\n never npm ", type=RuleType.CORRECTION, topics=("js",))),
+    )
     assert isinstance(rule, Rule)
-    assert (rule.body, rule.rule_type, rule.topics) == ("Use pnpm, never npm", RuleType.CORRECTION, ("js",))
+    assert (rule.body, rule.rule_type, rule.topics) == (
+        "Use pnpm, never npm",
+        RuleType.CORRECTION,
+        ("js",),
+    )
     assert in_force(app) == ["Use pnpm, never npm"]
 
 
-@pytest.mark.parametrize("again", ["Use pnpm, never npm", "use PNPM, never npm", "  Use pnpm,\tnever npm\n"])
+@pytest.mark.parametrize(
+    "again", ["Use pnpm, never npm", "use PNPM, never npm", "  Use pnpm,\tnever npm\n"]
+)
 def test_the_same_rule_said_again_is_counted(app: App, again: str):
     first = made(rules.add(app, "Use pnpm, never npm"))
     done = rules.add(app, again)

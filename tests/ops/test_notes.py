@@ -31,7 +31,9 @@ def read(app: App, path: str) -> str:
 
 
 def test_a_saved_note_is_a_file_that_editors_read_and_a_memory(app: App):
-    id = made(notes.save(app, "Ask Anna first.", title="Before a deploy", tags=("ops",), group="work"))
+    id = made(
+        notes.save(app, "Ask Anna first.", title="Before a deploy", tags=("ops",), group="work")
+    )
     text = read(app, "before-a-deploy.md")
     note = kept(app, id)
     assert text.startswith(
@@ -39,7 +41,12 @@ def test_a_saved_note_is_a_file_that_editors_read_and_a_memory(app: App):
     )
     assert text.endswith("---\nAsk Anna first.\n")
     assert isinstance(note, Note)
-    assert (note.path, note.tags, note.group, note.lane) == ("before-a-deploy.md", ("ops",), "work", Lane.USER)
+    assert (note.path, note.tags, note.group, note.lane) == (
+        "before-a-deploy.md",
+        ("ops",),
+        "work",
+        Lane.USER,
+    )
     assert titles(app, "Anna") == {"Before a deploy"}
 
 
@@ -49,8 +56,12 @@ def test_a_note_for_the_project_is_a_strangers_text_even_if_we_wrote_it(app: App
     assert kept(app, id).lane is Lane.REPOSITORY
 
 
-def test_a_note_waits_in_the_inbox_and_an_archived_one_is_never_surfaced_and_comes_back_as_it_was(app: App):
-    id = made(notes.save(app, "The zebra approves. password=hunter2-Xk99qLmz", title="Zebra", inbox=True))
+def test_a_note_waits_in_the_inbox_and_an_archived_one_is_never_surfaced_and_comes_back_as_it_was(
+    app: App,
+):
+    id = made(
+        notes.save(app, "The zebra approves. password=hunter2-Xk99qLmz", title="Zebra", inbox=True)
+    )
     assert kept(app, id).status is Status.CANDIDATE
     notes.restore(app, ("zebra",))
     text = read(app, "zebra.md")
@@ -137,7 +148,9 @@ def test_what_is_empty_or_done_twice_is_refused_with_a_reason(app: App):
         lambda app, id: forget.erase(app, (id,)),
     ],
 )
-def test_what_would_come_back_with_the_file_is_refused(app: App, change: Callable[[App, str], object]):
+def test_what_would_come_back_with_the_file_is_refused(
+    app: App, change: Callable[[App, str], object]
+):
     id = made(notes.save(app, "The zebra approves.", title="Zebra"))
     with pytest.raises(BadInput, match=r"zebra\.md"):
         change(app, id)
@@ -154,7 +167,9 @@ def test_only_what_a_note_says_can_be_asked_for_by_its_name(app: App):
         memories.show(app, "giraffe")
 
 
-def test_how_a_note_was_judged_is_memorys_own_and_stays_when_its_file_is_read_again(app: App, vault: Path):
+def test_how_a_note_was_judged_is_memorys_own_and_stays_when_its_file_is_read_again(
+    app: App, vault: Path
+):
     id = made(notes.save(app, "The zebra approves.", title="Zebra"))
     for _ in range(5):
         steering.rate(app, id, steering.Verdict.NOT_USEFUL)
@@ -174,7 +189,9 @@ def test_notes_are_neither_merged_nor_split(app: App):
         memories.split(app, one, topics=("x",))
 
 
-def test_what_was_done_is_said_though_others_look(app: App, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
+def test_what_was_done_is_said_though_others_look(
+    app: App, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
     """It looks right after each change of a file, and does not wait for a lock."""
     other = open_app(actor="daemon")
     set_to(other, "MEMORY_BUSY_TIMEOUT_MS", "100")
@@ -235,7 +252,9 @@ def put_both(app: App, vault: Path, text: str = "The zebra.") -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_undo_puts_the_file_back_byte_for_byte_and_can_itself_be_undone(app: App, vault: Path, command: str, kind: str):
+def test_undo_puts_the_file_back_byte_for_byte_and_can_itself_be_undone(
+    app: App, vault: Path, command: str, kind: str
+):
     put_both(app, vault, KINDS[kind])
     before = files(vault), standing(app)
     done = COMMANDS[command](app)
@@ -275,7 +294,9 @@ def test_another_file_in_the_old_place_stays(app: App, vault: Path):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_an_end_amid_a_write_loses_nothing(app: App, vault: Path, monkeypatch: pytest.MonkeyPatch, command: str):
+def test_an_end_amid_a_write_loses_nothing(
+    app: App, vault: Path, monkeypatch: pytest.MonkeyPatch, command: str
+):
     put_both(app, vault)
     write = note_files.write
 
@@ -326,11 +347,22 @@ unix = pytest.mark.skipif(os.name == "nt", reason="names and links of Unix")
 # A vault of notes as they are met: every way to write front matter, every line end, names and files that are odd.
 _DATA = Path(__file__).with_name("golden_vault.json")
 FILES: dict[str, bytes] = {
-    **{path: text.encode("latin-1") for path, text in json.loads(_DATA.read_text()).items()},  # one character per byte
+    **{
+        path: text.encode("latin-1") for path, text in json.loads(_DATA.read_text()).items()
+    },  # one character per byte
     "large.md": b"A line of some words that is repeated.\n" * 55_000,
     "binary.md": bytes(range(256)) * 40,
 }
-REFUSED = {"binary.md", "latin1.md", "utf16.md", "large.md", "link in.md", "link out.md", "loop.md", "round"}
+REFUSED = {
+    "binary.md",
+    "latin1.md",
+    "utf16.md",
+    "large.md",
+    "link in.md",
+    "link out.md",
+    "loop.md",
+    "round",
+}
 """Told, not taken in: what is not UTF-8, longer than a memory may be, or a link."""
 NOT_NOTES = {"picture.png", ".obsidian/workspace.md"}
 
@@ -353,7 +385,10 @@ def contents(vault: Path) -> dict[str, bytes]:
     """Every file and link, by what it holds or where it leads."""
     found: dict[str, bytes] = {}
     for folder, folders, names in os.walk(vault):
-        for name in [*names, *(one for one in folders if os.path.islink(os.path.join(folder, one)))]:
+        for name in [
+            *names,
+            *(one for one in folders if os.path.islink(os.path.join(folder, one))),
+        ]:
             place = Path(folder, name)
             held = os.fsencode(os.readlink(place)) if place.is_symlink() else place.read_bytes()
             found[place.relative_to(vault).as_posix()] = held
@@ -380,7 +415,9 @@ def test_a_vault_survives_save_sync_edit_sync_byte_for_byte(app: App, vault: Pat
     assert isinstance(refused, list)
     assert {one[0] for one in refused if isinstance(one, list)} == REFUSED
     assert any("link in.md" in note for note in told.notes)
-    assert any(check.name == "user vault" and "link in.md" in check.detail for check in notes.checks(app))
+    assert any(
+        check.name == "user vault" and "link in.md" in check.detail for check in notes.checks(app)
+    )
     assert taken == set(FILES) - REFUSED - NOT_NOTES
 
 
@@ -428,13 +465,19 @@ BARE = "<memory>\nThe zebra.\n</memory>\n"
 @pytest.mark.parametrize("moment", ["before it is written", "at the swap"])
 @pytest.mark.parametrize("work", ["evolve", "archive", "tend", "undo"])
 def test_a_save_while_we_write_is_never_lost(
-    app: App, vault: Path, work: str, moment: str, save: type[object], monkeypatch: pytest.MonkeyPatch
+    app: App,
+    vault: Path,
+    work: str,
+    moment: str,
+    save: type[object],
+    monkeypatch: pytest.MonkeyPatch,
 ):
     put(vault, "zebra.md", BARE if work == "tend" else WHOLE)
     looked(app)
     done = notes.evolve(app, "zebra", "The giraffe.", title="Giraffe") if work == "undo" else None
     app.writer(Scope.USER).use(
-        [all_notes(app)["zebra.md"].id], partial(strength.count_use, session=1, asked_at=None, rules=app.age_rules)
+        [all_notes(app)["zebra.md"].id],
+        partial(strength.count_use, session=1, asked_at=None, rules=app.age_rules),
     )
     before = set(contents(vault))
     editor = iter([save])

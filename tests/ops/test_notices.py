@@ -33,11 +33,20 @@ def in_force(app: App) -> list[str]:
     [
         (notices.rules_line([]), ""),
         (notices.rules_line(["Use pnpm, not npm."]), NOTED),
-        (notices.rules_line(["a.", "b."]), 'Recollect: noted "a"; "b" \u00b7 undo the last: recollect undo'),
-        (notices.rules_line(list("abcd")), 'Recollect: noted "a"; "b"; "c" (+1) \u00b7 undo the last: recollect undo'),
+        (
+            notices.rules_line(["a.", "b."]),
+            'Recollect: noted "a"; "b" \u00b7 undo the last: recollect undo',
+        ),
+        (
+            notices.rules_line(list("abcd")),
+            'Recollect: noted "a"; "b"; "c" (+1) \u00b7 undo the last: recollect undo',
+        ),
         (notices.session_line([], 0), ""),
         (notices.session_line(list("abcde"), 0), "Recollect: kept last time: a; b; c (+2)"),
-        (notices.session_line(["a"], 2), "Recollect: kept last time: a \u00b7 2 wait in the inbox: recollect inbox"),
+        (
+            notices.session_line(["a"], 2),
+            "Recollect: kept last time: a \u00b7 2 wait in the inbox: recollect inbox",
+        ),
         (notices.session_line([], 1), "Recollect: 1 waits in the inbox: recollect inbox"),
     ],
 )
@@ -51,12 +60,19 @@ def test_undo_takes_back_what_the_line_told_of(app: App, talk: Talk, tmp_path: P
     assert talk.say("no, we use pnpm here, not npm").notice == ""
     assert talk.tell("Stop").notice == NOTED
     transcript.line("user", "no, we use pnpm here, not npm")
-    transcript.line("user", "why does the checkout forget the address when the page is loaded again?")
-    transcript.line("assistant", [{"type": "text", "text": "The address is kept in the session, not in the cart."}])
+    transcript.line(
+        "user", "why does the checkout forget the address when the page is loaded again?"
+    )
+    transcript.line(
+        "assistant",
+        [{"type": "text", "text": "The address is kept in the session, not in the cart."}],
+    )
     app.clock = FixedClock(app.clock.now().plus(seconds=10))
     transcript.event(EventName.TURN_ENDED)
     past_sessions.catch_up(app)
-    assert memories.log(app).entries[0][1].op != "capture", "the turn has left something of its own since"
+    assert memories.log(app).entries[0][1].op != "capture", (
+        "the turn has left something of its own since"
+    )
     memories.undo(app)
     assert in_force(app) == []
 
@@ -85,7 +101,11 @@ def test_one_switch_quiets_all_of_it(open_app: Opens, monkeypatch: pytest.Monkey
     app = open_app()
     memories.pin(app, "Deploys go through staging, Anna signs them")
     talk = Talk(app)
-    said = [talk.say("who signs the deploys that go through staging?"), talk.say("we use tabs here"), talk.start()]
+    said = [
+        talk.say("who signs the deploys that go through staging?"),
+        talk.say("we use tabs here"),
+        talk.start(),
+    ]
     assert [one.notice for one in said] == ["", "", ""]
     assert "Anna signs" in said[0].context
     assert in_force(app) == ["Use tabs."]
@@ -138,7 +158,9 @@ def test_what_someone_wrote_into_the_file_is_not_believed(app: App, view: Path, 
 
 
 @pytest.mark.parametrize("folder", [False, True])
-def test_a_link_in_place_of_the_file_or_its_folder_is_not_followed(app: App, view: Path, tmp_path: Path, folder: bool):
+def test_a_link_in_place_of_the_file_or_its_folder_is_not_followed(
+    app: App, view: Path, tmp_path: Path, folder: bool
+):
     spoken(app)
     linked = view.parent if folder else view
     elsewhere = tmp_path / "elsewhere"

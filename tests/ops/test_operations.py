@@ -86,7 +86,9 @@ WRITES: dict[str, Callable[[World], tuple[tuple[Any, ...], dict[str, Any]]]] = {
 
 def run(app: App, name: str, world: World) -> Any:
     args, options = WRITES[name](world)
-    return next(op for op in OPS if f"{name} ".startswith(f"{op.name} ")).function(app, *args, **options)
+    return next(op for op in OPS if f"{name} ".startswith(f"{op.name} ")).function(
+        app, *args, **options
+    )
 
 
 @pytest.fixture
@@ -98,7 +100,11 @@ def world(open_app: Opens, monkeypatch: pytest.MonkeyPatch) -> World:
     talk, quiet = thread("talk"), thread("quiet", outcomes="-" * 50)
     waiting = unsure("Use conventional commits.", status=Status.CANDIDATE)
     app.writer(Scope.PROJECT).apply(
-        plan(Create(talk, messages(talk, "The login form.", "The database.")), Create(quiet), Create(waiting)),
+        plan(
+            Create(talk, messages(talk, "The login form.", "The database.")),
+            Create(quiet),
+            Create(waiting),
+        ),
         act(summary="talk"),
     )
     a, b, rule = pinned(app, "a"), pinned(app, "b"), made(rules.add(app, "Use pnpm"))
@@ -118,11 +124,22 @@ def theirs(folder: Path) -> None:
     """What other programs remembered."""
     folder.mkdir()
     (folder / "rules.md").write_text("- Use tabs, never spaces\n", encoding="utf-8")
-    entity = {"type": "entity", "name": "Ledger", "entityType": "x", "observations": ["Keeps every payment for ever"]}
+    entity = {
+        "type": "entity",
+        "name": "Ledger",
+        "entityType": "x",
+        "observations": ["Keeps every payment for ever"],
+    }
     (folder / "memory.jsonl").write_text(json.dumps(entity), encoding="utf-8")
     tables = {
-        "mem": ("observations (id INTEGER, title TEXT)", "observations VALUES (1, 'The cookie is set late')"),
-        "recall": ("memories (key TEXT, value TEXT)", "memories VALUES ('k', '\"The cookie is set late\"')"),
+        "mem": (
+            "observations (id INTEGER, title TEXT)",
+            "observations VALUES (1, 'The cookie is set late')",
+        ),
+        "recall": (
+            "memories (key TEXT, value TEXT)",
+            "memories VALUES ('k', '\"The cookie is set late\"')",
+        ),
     }
     for name, (columns, row) in tables.items():
         with closing(sqlite3.connect(folder / f"{name}.db", isolation_level=None)) as db:
@@ -132,11 +149,15 @@ def theirs(folder: Path) -> None:
 
 def test_every_operation_that_changes_anything_is_tried_here():
     """Those of teams need a server: tests/team."""
-    assert set(WRITES) >= {op.name for op in OPS if op.effect is not Effect.READ and op.group is not Group.TEAMS}
+    assert set(WRITES) >= {
+        op.name for op in OPS if op.effect is not Effect.READ and op.group is not Group.TEAMS
+    }
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_a_dry_run_shows_what_the_real_one_does(name: str, world: World, open_app: Opens, tmp_path: Path):
+def test_a_dry_run_shows_what_the_real_one_does(
+    name: str, world: World, open_app: Opens, tmp_path: Path
+):
     before = files(tmp_path)
     app = open_app(dry_run=True)
     shown = run(app, name, world)
@@ -146,13 +167,25 @@ def test_a_dry_run_shows_what_the_real_one_does(name: str, world: World, open_ap
     if isinstance(shown, Done):  # else there is no plan to compare
         done = run(open_app(), name, world)
         assert isinstance(done, Done)
-        assert [type(change) for change in shown.plan.changes] == [type(change) for change in done.plan.changes]
+        assert [type(change) for change in shown.plan.changes] == [
+            type(change) for change in done.plan.changes
+        ]
         assert shown.plan
 
 
 @pytest.mark.parametrize(
     "name",
-    ["pin", "rule add", "note save", "export", "import jsonl", "import sessions", "backup", "reindex", "recover"],
+    [
+        "pin",
+        "rule add",
+        "note save",
+        "export",
+        "import jsonl",
+        "import sessions",
+        "backup",
+        "reindex",
+        "recover",
+    ],
 )
 def test_a_dry_run_makes_no_home(name: str, world: World, open_app: Opens, tmp_path: Path):
     app = open_app(home=tmp_path / "elsewhere", dry_run=True)
@@ -160,7 +193,9 @@ def test_a_dry_run_makes_no_home(name: str, world: World, open_app: Opens, tmp_p
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_a_dry_run_leaves_a_damaged_store_where_it_is(world: World, open_app: Opens, tmp_path: Path):
+def test_a_dry_run_leaves_a_damaged_store_where_it_is(
+    world: World, open_app: Opens, tmp_path: Path
+):
     store = open_app().store_path(Scope.PROJECT)
     assert store is not None
     store.write_bytes(b"\x00" * 4096 + store.read_bytes()[4096:])
@@ -173,7 +208,9 @@ def test_a_dry_run_leaves_a_damaged_store_where_it_is(world: World, open_app: Op
 TEXTS = [
     (op, taken)
     for op in OPS
-    for taken in (op.parameters if op.name in ("import jsonl", "attach", "forget") or not op.cli_only else ())
+    for taken in (
+        op.parameters if op.name in ("import jsonl", "attach", "forget") or not op.cli_only else ()
+    )
     if taken.type in (str, tuple[str, ...]) and taken.name != "tag"
 ]
 
@@ -183,7 +220,11 @@ def test_no_text_breaks_an_operation(app: App, op: Op, taken: Parameter):
     """Whatever else it needs is in order."""
     id = pinned(app, "An anchor.")
     enough: dict[type, Any] = {str: id, tuple[str, ...]: (id,), Verdict: Verdict.USEFUL}
-    needs = {other.name: enough[other.type] for other in op.parameters if other.required and other != taken}
+    needs = {
+        other.name: enough[other.type]
+        for other in op.parameters
+        if other.required and other != taken
+    }
     app.dry_run = op.name == "edit"  # each would be on top of the one before
     for text in NAUGHTY:
         with suppress(BadInput, NotFound, StoreReadOnly):
@@ -205,7 +246,9 @@ def test_what_was_pinned_is_what_was_given_and_can_be_found_again(app: App):
     assert len(list(app.reader(Scope.PROJECT).each())) == len(given)
 
 
-@pytest.mark.parametrize("text", ["getUserName", "日本語テキスト", "русский", "O'Reilly", "C++", "NEAR(a b, 2)", 'a"b'])
+@pytest.mark.parametrize(
+    "text", ["getUserName", "日本語テキスト", "русский", "O'Reilly", "C++", "NEAR(a b, 2)", 'a"b']
+)
 def test_a_rule_of_odd_words_said_twice_is_still_one(app: App, text: str):
     rules.add(app, text)
     rules.add(app, text)
@@ -213,7 +256,11 @@ def test_a_rule_of_odd_words_said_twice_is_still_one(app: App, text: str):
 
 
 # One of each of a few kinds: every kind through one operation, not every operation.
-FEW = tuple({s.kind: s for s in SAMPLES if len(s.text) < 80 and "\n" not in s.text and "," not in s.text}.values())[:12]
+FEW = tuple(
+    {
+        s.kind: s for s in SAMPLES if len(s.text) < 80 and "\n" not in s.text and "," not in s.text
+    }.values()
+)[:12]
 
 
 def test_every_kind_of_secret_is_kept_out_of_every_file(app: App, tmp_path: Path):
@@ -239,7 +286,11 @@ def test_a_secret_is_kept_out_of_every_argument(app: App, tmp_path: Path, sample
 
 
 def test_private_blocks_are_not_kept(app: App, tmp_path: Path):
-    done = memories.pin(app, "before <private>my own business</private> after", title="<private>mine</private> title")
+    done = memories.pin(
+        app,
+        "before <private>my own business</private> after",
+        title="<private>mine</private> title",
+    )
     app.close()
     assert holding(tmp_path, "my own business") == []
     assert kept(app, made(done)).body == "before [private] after"
@@ -251,8 +302,15 @@ def test_an_import_cannot_bring_secrets_in(app: App, open_app: Opens, tmp_path: 
     pinned(app, "Plain words.")
     transfer.export(app, "clean.jsonl")
     lines = lines_of("clean.jsonl")
-    lines[1]["memory"] |= {"body": sample.text, "title": sample.text, "topics": [sample.text], "group": sample.text}
-    lines[1]["memory"]["ratings"] = [{"useful": True, "timestamp": NOW.iso(), "reason": sample.text}]
+    lines[1]["memory"] |= {
+        "body": sample.text,
+        "title": sample.text,
+        "topics": [sample.text],
+        "group": sample.text,
+    }
+    lines[1]["memory"]["ratings"] = [
+        {"useful": True, "timestamp": NOW.iso(), "reason": sample.text}
+    ]
     lines[1]["memory"]["anchors"] = [{"path": sample.text, "hash": ""}]
     lines[1]["messages"][0] |= {"content": sample.text, "source": sample.text}
     write(lines)
@@ -262,7 +320,9 @@ def test_an_import_cannot_bring_secrets_in(app: App, open_app: Opens, tmp_path: 
     assert holding(tmp_path / "other", sample.secret) == []
 
 
-def test_equal_secrets_get_equal_marks_in_one_home_and_others_elsewhere(open_app: Opens, tmp_path: Path):
+def test_equal_secrets_get_equal_marks_in_one_home_and_others_elsewhere(
+    open_app: Opens, tmp_path: Path
+):
     sample = FEW[0]
 
     def mark(home: Path) -> str:

@@ -42,10 +42,17 @@ class Past:
     """A session of long ago, as its transcript tells it. Times rise by a minute a line."""
 
     def __init__(
-        self, session: str, at: Moment = SPRING, *, cwd: Path | None = None, folder: Path | None = None
+        self,
+        session: str,
+        at: Moment = SPRING,
+        *,
+        cwd: Path | None = None,
+        folder: Path | None = None,
     ) -> None:
         self.session, self.at, self.cwd = session, at, cwd or Path.cwd()
-        folder = folder or Path.home() / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(self.cwd))
+        folder = folder or Path.home() / ".claude" / "projects" / re.sub(
+            r"[^A-Za-z0-9]", "-", str(self.cwd)
+        )
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / f"{session}.jsonl"
         self.lines: list[dict[str, object]] = []
@@ -70,10 +77,15 @@ class Past:
     def answered(self, text: str) -> Self:
         return self.line("assistant", [{"type": "text", "text": text}])
 
-    def called(self, tool: str, given: dict[str, str], output: str, *, failed: bool = False) -> Self:
+    def called(
+        self, tool: str, given: dict[str, str], output: str, *, failed: bool = False
+    ) -> Self:
         id = f"toolu_{self.session}_{len(self.lines)}"
         self.line("assistant", [{"type": "tool_use", "id": id, "name": tool, "input": given}])
-        return self.line("user", [{"type": "tool_result", "tool_use_id": id, "content": output, "is_error": failed}])
+        return self.line(
+            "user",
+            [{"type": "tool_result", "tool_use_id": id, "content": output, "is_error": failed}],
+        )
 
     def ran(self, command: str, output: str, *, failed: bool = False) -> Self:
         return self.called("Bash", {"command": command}, output, failed=failed)
@@ -88,7 +100,9 @@ class Past:
         return copy.write()
 
     def write(self) -> Self:
-        self.path.write_text("".join(json.dumps(line) + "\n" for line in self.lines), encoding="utf-8")
+        self.path.write_text(
+            "".join(json.dumps(line) + "\n" for line in self.lines), encoding="utf-8"
+        )
         os.utime(self.path, (self.at.micros // 1_000_000,) * 2)  # nobody has touched it since
         return self
 
@@ -124,7 +138,11 @@ def import_texts(app: App, parts: Parts) -> list[str]:
 
 def rules(app: App, scope: Scope = Scope.PROJECT) -> dict[str, Rule]:
     found = app.reader(scope).find(Query(kinds=(Kind.RULE,), limit=1_000))
-    return {one.body: one for one in found if isinstance(one, Rule) and one.origin == rule_keeping.ORIGIN}
+    return {
+        one.body: one
+        for one in found
+        if isinstance(one, Rule) and one.origin == rule_keeping.ORIGIN
+    }
 
 
 def one_project(told: Summary) -> dict[str, Any]:
@@ -132,14 +150,18 @@ def one_project(told: Summary) -> dict[str, Any]:
     return only
 
 
-def test_a_session_is_shown_whole_and_over_at_its_own_time(project: Path, app: App, monkeypatch: pytest.MonkeyPatch):
+def test_a_session_is_shown_whole_and_over_at_its_own_time(
+    project: Path, app: App, monkeypatch: pytest.MonkeyPatch
+):
     seen: list[tuple[SessionPart, Moment, Moment]] = []
 
     def look(app: App, part: SessionPart) -> None:
         seen.append((part, app.clock.now(), app.change_header("x", "y").at))
 
     monkeypatch.setattr(transcripts, "_turn_jobs", lambda: [("look", look)])
-    session = Past("s-1").said("please test").ran("pytest", "1 failed", failed=True).said("and again")
+    session = (
+        Past("s-1").said("please test").ran("pytest", "1 failed", failed=True).said("and again")
+    )
     import_past(app)
     ((part, *times),) = seen
     assert texts([part]) == ["please test", "1 failed", "and again"]
@@ -156,7 +178,10 @@ TASK = '{"task_id":"a1","description":"look"}'
         ([("enqueue", "docker runs on the host"), ("remove", None)], ["docker runs on the host"]),
         ([("enqueue", TASK), ("enqueue", "one"), ("remove", None), ("remove", None)], ["one"]),
         ([("enqueue", "one"), ("enqueue", TASK), ("remove", TASK), ("remove", "one")], ["one"]),
-        ([("enqueue", "one"), ("enqueue", "two"), ("remove", "two"), ("remove", "one")], ["two", "one"]),
+        (
+            [("enqueue", "one"), ("enqueue", "two"), ("remove", "two"), ("remove", "one")],
+            ["two", "one"],
+        ),
         ([("enqueue", "one"), ("remove", None), ("attachment", "one")], ["one"]),
         ([("enqueue", "one"), ("dequeue", None), ("user", "one")], ["one"]),
         ([("enqueue", "one"), ("popAll", "one"), ("remove", None)], []),
@@ -180,10 +205,14 @@ def test_what_was_typed_while_the_agent_worked_is_read_once(
     assert all(one.speaker is Speaker.PERSON for one in told(parts)[2:])
 
 
-def test_sessions_come_oldest_first_and_the_same_words_said_again_are_no_copy(app: App, parts: Parts):
+def test_sessions_come_oldest_first_and_the_same_words_said_again_are_no_copy(
+    app: App, parts: Parts
+):
     for name, days in (("a", 30), ("b", 10), ("c", 20)):
         Past(name, NOW.plus(days=-days)).said("go on", "go on", f"in {name}")
-    assert import_texts(app, parts) == [text for name in "acb" for text in ("go on", "go on", f"in {name}")]
+    assert import_texts(app, parts) == [
+        text for name in "acb" for text in ("go on", "go on", f"in {name}")
+    ]
 
 
 def test_a_long_transcript_comes_in_pieces_that_know_the_ones_before(
@@ -198,7 +227,9 @@ def test_a_long_transcript_comes_in_pieces_that_know_the_ones_before(
     assert parts[1].acts[0].text == "prompt 0"
 
 
-def test_read_twice_is_read_once_and_what_was_added_since_is_read_on(app: App, open_app: Opens, parts: Parts):
+def test_read_twice_is_read_once_and_what_was_added_since_is_read_on(
+    app: App, open_app: Opens, parts: Parts
+):
     session = Past("s-1").said("one", "two")
     Past("agent-a1").line("user", "do it", agentId="a1", isSidechain=True)
     import_past(app)
@@ -261,7 +292,9 @@ def test_an_import_that_is_stopped_anywhere_goes_on_where_it_was_and_tells_how_f
     assert all(done <= total for done, total in steps)
 
 
-def test_nothing_is_marked_as_read_whose_writing_failed(app: App, parts: Parts, monkeypatch: pytest.MonkeyPatch):
+def test_nothing_is_marked_as_read_whose_writing_failed(
+    app: App, parts: Parts, monkeypatch: pytest.MonkeyPatch
+):
     Past("s-1").said("one")
     with monkeypatch.context() as broken:
         broken.setattr(session_import, "ReadAct", Mock(side_effect=Conflict("not now")))
@@ -288,20 +321,28 @@ def hear_of(app: App, session: Past) -> None:
     at = app.clock.now().plus(days=-1)
     path = str(session.path)
     app.writer(Scope.PROJECT).put(
-        Pointer(name="turn-ended", host="claude-code", session=session.session, at=at, transcript=path)
+        Pointer(
+            name="turn-ended", host="claude-code", session=session.session, at=at, transcript=path
+        )
     )
     catch_up(app)
 
 
-def test_what_was_imported_and_goes_on_live_is_read_once_and_live_transcripts_are_left_alone(app: App, parts: Parts):
+def test_what_was_imported_and_goes_on_live_is_read_once_and_live_transcripts_are_left_alone(
+    app: App, parts: Parts
+):
     session = Past("s-1").said("long ago").ran("make", "ok")
     import_past(app)
     session.said("today")
     hear_of(app, session)
-    assert [act.text for act in parts[-1].acts] == ["long ago", "ok", "today"], "it is known what went before"
+    assert [act.text for act in parts[-1].acts] == ["long ago", "ok", "today"], (
+        "it is known what went before"
+    )
     session.fork("s-2").said("in a copy")
     session.said("tomorrow")
-    assert import_texts(app, parts) == ["long ago", "ok", "today", "in a copy"], "the digest will read the rest"
+    assert import_texts(app, parts) == ["long ago", "ok", "today", "in a copy"], (
+        "the digest will read the rest"
+    )
 
 
 def test_a_session_that_may_still_go_on_is_not_told_to_be_over(app: App, parts: Parts):
@@ -312,7 +353,9 @@ def test_a_session_that_may_still_go_on_is_not_told_to_be_over(app: App, parts: 
 
 def _tax(session: str, at: Moment = SPRING, added: str = "QST is added on top of GST") -> Past:
     past = Past(session, at).said(f"The cart shows the wrong tax for customers in Quebec: {added}")
-    return past.called("Edit", {"file_path": "cart/tax.py"}, "ok").answered(f"{added} in cart/tax.py now.")
+    return past.called("Edit", {"file_path": "cart/tax.py"}, "ok").answered(
+        f"{added} in cart/tax.py now."
+    )
 
 
 def _threads(app: App) -> list[Memory]:
@@ -326,7 +369,10 @@ def test_a_thread_of_long_ago_begins_to_fade_when_it_is_imported(app: App):
 
     (thread,), (rule,) = _threads(app), rules(app).values()
     assert (rule.created_at, rule.last_active_at, rule.group) == (session.at, session.at, "s-1")
-    assert (thread.created_at.days_since(SPRING) < 1, thread.last_active_at < session.at) == (True, True)
+    assert (thread.created_at.days_since(SPRING) < 1, thread.last_active_at < session.at) == (
+        True,
+        True,
+    )
     (card,) = memories.threads(app).cards
     assert (card.memory.status, card.strength) == (Status.ACTIVE, 1.0)
     assert "Now remembered here: 1 thread, 1 rule" in told.summary
@@ -344,7 +390,10 @@ def test_an_import_says_how_much_of_what_is_there_age_has_put_to_sleep_or_away(a
     _tax("s-1")
     old = [thread("asleep", days_old=20), *(thread(f"archived {n}", days_old=90) for n in range(2))]
     keep(app, *old)
-    assert "Now remembered here: 4 threads (1 suspended, 2 archived by age), " in import_past(app).summary
+    assert (
+        "Now remembered here: 4 threads (1 suspended, 2 archived by age), "
+        in import_past(app).summary
+    )
 
 
 def test_a_file_that_was_written_since_is_not_what_the_memory_spoke_of(project: Path, app: App):
@@ -355,13 +404,18 @@ def test_a_file_that_was_written_since_is_not_what_the_memory_spoke_of(project: 
     Past("s-1").said("always run scripts/old.sh and scripts/new.sh before you commit in this repo")
     import_past(app)
     (rule,) = rules(app).values()
-    assert {one.path: bool(one.hash) for one in rule.anchors} == {"scripts/old.sh": True, "scripts/new.sh": False}
+    assert {one.path: bool(one.hash) for one in rule.anchors} == {
+        "scripts/old.sh": True,
+        "scripts/new.sh": False,
+    }
 
 
 def test_later_words_supersede_earlier_ones_in_whatever_order_they_are_read(app: App):
     Past("s-2", NOW.plus(days=-10)).said("never use tabs for indentation in this repo")
     import_past(app)
-    Past("s-1", NOW.plus(days=-20)).said("always use tabs for indentation in this repo")  # found later, said earlier
+    Past("s-1", NOW.plus(days=-20)).said(
+        "always use tabs for indentation in this repo"
+    )  # found later, said earlier
     import_past(app)
     by_age = sorted(rules(app).values(), key=lambda rule: rule.created_at)
     assert [rule.status for rule in by_age] == [Status.SUPERSEDED, Status.ACTIVE]
@@ -421,7 +475,9 @@ def test_damaged_transcripts_cost_their_damage_alone(app: App, parts: Parts):
     session = Past("s-1").said("before", "after")
     before, after = session.path.read_bytes().splitlines(keepends=True)
     bad = [b'{"type":"user","message":\n', b"\xff\xfe\x00\n", b"null\n", b"\n"]
-    session.path.write_bytes(before + b"".join(bad) + after + b'{"type":"user","message":{"content":"half')
+    session.path.write_bytes(
+        before + b"".join(bad) + after + b'{"type":"user","message":{"content":"half'
+    )
     assert one_project(import_past(app))["damaged_lines"] == 3
     assert texts(parts) == ["before", "after"]
 
@@ -471,7 +527,10 @@ def test_transcripts_of_another_machine_can_be_named_and_old_ones_left(
     Past("s-1", NOW.plus(days=-100), cwd=Path("/elsewhere/shop"), folder=box).said("from far away")
     Past("s-2", cwd=other, folder=box).said("of a project that is here")
     Past("s-3", NOW.plus(days=-5), cwd=Path("/elsewhere/shop"), folder=box).said("young")
-    for since, read in ((NOW.plus(days=-30).iso()[:10], ["young"]), (None, ["young", "from far away"])):
+    for since, read in (
+        (NOW.plus(days=-30).iso()[:10], ["young"]),
+        (None, ["young", "from far away"]),
+    ):
         import_past(app, str(box), since=since)
         assert texts(parts) == read
 
@@ -501,7 +560,9 @@ def test_it_says_what_is_remembered_now(app: App):
 def test_the_clock_of_the_past_is_never_ahead(app: App, parts: Parts):
     Past("s-1", NOW.plus(days=5)).said("from a machine whose clock is wrong")
     wrong = Past("s-2", SPRING)
-    wrong.line("user", "no time", timestamp=None).line("user", "long ago", timestamp="0001-01-01T00:00:00+14:00")
+    wrong.line("user", "no time", timestamp=None).line(
+        "user", "long ago", timestamp="0001-01-01T00:00:00+14:00"
+    )
     import_past(app)
     assert {act.text: act.at for act in told(parts)} == {
         "no time": wrong.at, "long ago": wrong.at, "from a machine whose clock is wrong": NOW,
@@ -523,7 +584,9 @@ class Subjects(Embedder):
 
 
 def worked(session: Past) -> Past:
-    session.said("Why does the nightly export of invoices stop?").answered("The export stopped at the invoice limit.")
+    session.said("Why does the nightly export of invoices stop?").answered(
+        "The export stopped at the invoice limit."
+    )
     session.said("Make the login page remember the user")
     return session.answered("The login page keeps a cookie for a month.")
 
@@ -545,7 +608,9 @@ def test_sessions_can_be_counted_without_reading_them(other: Path, app: App):
     assert count() == (3, 2, False)
 
 
-def test_an_import_leaves_the_vectors_for_later_and_says_so(project: Path, app: App, open_app: Opens):
+def test_an_import_leaves_the_vectors_for_later_and_says_so(
+    project: Path, app: App, open_app: Opens
+):
     worked(Past("s-1"))
     worked(Past("s-2", SPRING.plus(days=1)))
     answer = import_past(app)
@@ -561,27 +626,44 @@ def test_an_import_leaves_the_vectors_for_later_and_says_so(project: Path, app: 
 
 def test_a_later_session_goes_on_with_what_means_the_same(project: Path, app: App, open_app: Opens):
     worked(Past("s-1"))
-    again = Past("s-2", SPRING.plus(days=1)).said("Bills of customers are not sent out at night any more")
+    again = Past("s-2", SPRING.plus(days=1)).said(
+        "Bills of customers are not sent out at night any more"
+    )
     again.answered("Sending them breaks off where there are too many.")
     app._embedder = Subjects(app.embedder)
     import_past(app)
-    found = {one.title: len(said) for one, said in open_app(project).reader(Scope.PROJECT).each() if said}
-    assert found == {"Export stopped at the invoice limit": 2, "Make the login page remember the user": 1}
+    found = {
+        one.title: len(said) for one, said in open_app(project).reader(Scope.PROJECT).each() if said
+    }
+    assert found == {
+        "Export stopped at the invoice limit": 2,
+        "Make the login page remember the user": 1,
+    }
 
 
 @pytest.fixture
 def sessions() -> None:
     first = Past("one", SPRING).said("The nightly import fails in parse_row, please find out why")
-    first.answered("parse_row treats an empty column as zero. I changed it to skip empty columns in the importer.")
-    second = Past("two", SPRING.plus(days=3)).said("parse_row in the nightly import fails on an empty column again")
-    second.answered("The importer should skip empty columns since the change in spring; the config turned it off.")
+    first.answered(
+        "parse_row treats an empty column as zero. I changed it to skip empty columns in the importer."
+    )
+    second = Past("two", SPRING.plus(days=3)).said(
+        "parse_row in the nightly import fails on an empty column again"
+    )
+    second.answered(
+        "The importer should skip empty columns since the change in spring; the config turned it off."
+    )
     second.said("hello")
     second.answered("Hello!")
 
 
 def test_only_what_earlier_sessions_left_is_told_and_nothing_is_written(app: App, sessions: None):
     def files() -> list[str]:
-        return sorted(str(path) for folder in (Path.home(), Path.cwd(), app.home.root) for path in folder.rglob("*"))
+        return sorted(
+            str(path)
+            for folder in (Path.home(), Path.cwd(), app.home.root)
+            for path in folder.rglob("*")
+        )
 
     before = files()
     facts = replay(app, show=5).facts

@@ -25,8 +25,16 @@ from tests.ops.conftest import Opens
 from tests.values import NOW
 
 SPRING = NOW.plus(days=-200)
-SAID = ("no, we use pnpm here, not npm", "pnpm install", "The packages are installed with pnpm now.")
-MORE = ("and why does the cart forget its items?", "pnpm test cart", "The cart is emptied by a stale cookie.")
+SAID = (
+    "no, we use pnpm here, not npm",
+    "pnpm install",
+    "The packages are installed with pnpm now.",
+)
+MORE = (
+    "and why does the cart forget its items?",
+    "pnpm test cart",
+    "The cart is emptied by a stale cookie.",
+)
 
 
 @pytest.fixture
@@ -46,7 +54,9 @@ def remembered(app: App) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_session_of_any_agent_becomes_memory_once_goes_on_and_is_taken_back(project: Path, app: App, name: str):
+def test_a_session_of_any_agent_becomes_memory_once_goes_on_and_is_taken_back(
+    project: Path, app: App, name: str
+):
     write, host = WRITERS[name], name.split()[0]
     path = write(Path.home(), project, "s-1", SPRING, SAID)
     counted = import_past(app, count=True).facts
@@ -61,7 +71,9 @@ def test_a_session_of_any_agent_becomes_memory_once_goes_on_and_is_taken_back(pr
     assert "Always" not in turn
     assert import_past(app).summary.startswith("Nothing new in 1 transcript of shop.")
 
-    if path.suffix != ".json" or name == "opencode files":  # a chat that goes on is written anew, in another form
+    if (
+        path.suffix != ".json" or name == "opencode files"
+    ):  # a chat that goes on is written anew, in another form
         write(Path.home(), project, "s-1", SPRING.plus(seconds=600), MORE)
         import_past(app)
         rules, turns = remembered(app)
@@ -93,7 +105,9 @@ def test_all_agents_are_read_in_the_order_of_time_as_one_change(project: Path, a
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_named_file_is_read_by_the_agent_that_wrote_it(project: Path, app: App, tmp_path: Path, name: str):
+def test_a_named_file_is_read_by_the_agent_that_wrote_it(
+    project: Path, app: App, tmp_path: Path, name: str
+):
     path = WRITERS[name](tmp_path / "box", Path("/elsewhere/shop"), "s-1", SPRING, SAID)
     place = {"opencode": path.parent, "opencode files": path.parents[2]}.get(name, path)
     (one,) = cast(list[dict[str, Any]], import_past(app, str(place)).facts["projects"])
@@ -119,7 +133,14 @@ def test_a_session_that_hooks_announced_is_counted_once(project: Path, app: App,
     path = WRITERS[host](Path.home(), project, "s-1", NOW.plus(seconds=-5_000), SAID)
     at = app.clock.now().plus(days=-1)
     app.writer(Scope.PROJECT).put(
-        Pointer(name="turn-ended", host=host, session="s-1", at=at, transcript=str(path), cwd=str(project))
+        Pointer(
+            name="turn-ended",
+            host=host,
+            session="s-1",
+            at=at,
+            transcript=str(path),
+            cwd=str(project),
+        )
     )
     catch_up(app)
     before = remembered(app)
@@ -128,7 +149,9 @@ def test_a_session_that_hooks_announced_is_counted_once(project: Path, app: App,
     assert remembered(app) == before
 
 
-def test_what_opencode_s_hooks_heard_is_not_captured_again_and_what_its_agent_did_is_read(project: Path, app: App):
+def test_what_opencode_s_hooks_heard_is_not_captured_again_and_what_its_agent_did_is_read(
+    project: Path, app: App
+):
     session_ledger.record_message(app, "s-1", "opencode", SPRING)
     opencode(Path.home(), project, "s-1", SPRING, SAID)
     import_past(app)
@@ -174,6 +197,8 @@ def test_killed_anywhere_and_run_again_it_gives_the_same(project: Path, open_app
         "sys.exit(main())\n"
     )
     for pieces in (1, 3, 99):
-        ran = subprocess.run([sys.executable, "-c", script, "import", "sessions", str(pieces)], capture_output=True)
+        ran = subprocess.run(
+            [sys.executable, "-c", script, "import", "sessions", str(pieces)], capture_output=True
+        )
         assert ran.returncode == (0 if pieces == 99 else -9), ran.stderr.decode()
     assert remembered(open_app()) == whole

@@ -61,7 +61,12 @@ def office(app: App) -> App:
     keep(
         app,
         thread("Google sign-in", body=LOGIN, topics=("auth",), group="monday"),
-        thread("Invoices", body="Invoices are rounded to whole cents before tax.", topics=("billing",), group="monday"),
+        thread(
+            "Invoices",
+            body="Invoices are rounded to whole cents before tax.",
+            topics=("billing",),
+            group="monday",
+        ),
         thread("Cache", body="Redis evicts the oldest keys when memory is full.", days_old=3),
         rule("Use tabs", body="Indent with tabs, never with spaces.", days_old=20),
         note("Runbook", body="Restart the queue worker, then look at the dashboard.", days_old=40),
@@ -69,7 +74,9 @@ def office(app: App) -> App:
     return app
 
 
-def test_a_paraphrase_without_a_common_word_is_found_and_every_component_stands_with_its_hit(office: App):
+def test_a_paraphrase_without_a_common_word_is_found_and_every_component_stands_with_its_hit(
+    office: App,
+):
     [first, *rest] = hits(recall(office, ("authentication",)))
     assert first.memory.title == "Google sign-in"
     assert part(first, "cover") == 0, "by its meaning, not by its words"
@@ -91,8 +98,14 @@ def test_a_paraphrase_without_a_common_word_is_found_and_every_component_stands_
         ("sign every commit", "Everywhere"),
     ],
 )
-def test_words_and_meaning_find_every_kind_in_every_script_and_store(office: App, question: str, title: str):
-    keep(office, note("Japanese", body="設定は日本語です"), note("Russian", body="Мы используем табуляцию"))
+def test_words_and_meaning_find_every_kind_in_every_script_and_store(
+    office: App, question: str, title: str
+):
+    keep(
+        office,
+        note("Japanese", body="設定は日本語です"),
+        note("Russian", body="Мы используем табуляцию"),
+    )
     keep(office, rule("Everywhere", body="Sign every commit."), scope=Scope.USER)
     assert shown(search(office, (question,)))[0] == title
 
@@ -129,12 +142,18 @@ def test_a_bridge_tells_no_title_that_must_not_surface(app: App, status: Status)
     assert "## Related Bridges (1 of 1)\n\n- Zeppelin -> Helium" in text(answer)
     assert "Hydrogen" not in text(answer) + json.dumps(as_object(answer))
     by_id = recall(app, (unseen.id,))
-    assert [(source, target) for _, source, target in by_id.bridges] == [("Hydrogen", "Zeppelin")], "it was asked for"
+    assert [(source, target) for _, source, target in by_id.bridges] == [
+        ("Hydrogen", "Zeppelin")
+    ], "it was asked for"
 
 
 def test_one_id_that_sleeps_in_both_stores_keeps_its_scope_and_wakes_in_each(app: App):
-    ours = thread("Zeppelin here", body="The zeppelin of this project flies on helium.", days_old=15)
-    theirs = replace(ours, title="Zeppelin everywhere", body="Every zeppelin of the world flies on helium.")
+    ours = thread(
+        "Zeppelin here", body="The zeppelin of this project flies on helium.", days_old=15
+    )
+    theirs = replace(
+        ours, title="Zeppelin everywhere", body="Every zeppelin of the world flies on helium."
+    )
     keep(app, ours)
     keep(app, theirs, scope=Scope.USER)
     found = recall(app, ("the zeppelin flies on helium",)).found.found
@@ -159,18 +178,35 @@ def test_one_id_that_sleeps_in_both_stores_keeps_its_scope_and_wakes_in_each(app
 )
 def test_a_time_in_the_question_brings_up_the_memory_of_that_time(app: App, asked: str, first: str):
     for title, days in (("today", 0), ("last week", 9), ("December", 45)):  # today is a Sunday
-        keep(app, note(f"Of {title}", body=f"We decided on the release, number {days}.", days_old=days))
+        keep(
+            app,
+            note(f"Of {title}", body=f"We decided on the release, number {days}.", days_old=days),
+        )
     answer = recall(app, (asked,))
     times = [part(hit, "time") for hit in hits(answer)]
     assert times[1:] == [0, 0]
     assert (shown(answer)[0], times[0] > 0) == (first, True) if first else times[0] == 0
 
 
-def test_what_is_superseded_archived_or_in_the_inbox_neither_surfaces_nor_hides_the_live_one(app: App):
+def test_what_is_superseded_archived_or_in_the_inbox_neither_surfaces_nor_hides_the_live_one(
+    app: App,
+):
     statuses = (Status.SUPERSEDED, Status.ARCHIVED, Status.CANDIDATE)
-    keep(app, *(thread(str(status), body=f"Zeppelin, {status}.", status=status) for status in statuses))
-    keep(app, *(thread(f"Z {i}", body=f"Zeppelin zeppelin {i}", status=Status.ARCHIVED) for i in range(420)))
-    keep(app, thread("live", body="We settled on a zeppelin after a long talk about many other things."))
+    keep(
+        app,
+        *(thread(str(status), body=f"Zeppelin, {status}.", status=status) for status in statuses),
+    )
+    keep(
+        app,
+        *(
+            thread(f"Z {i}", body=f"Zeppelin zeppelin {i}", status=Status.ARCHIVED)
+            for i in range(420)
+        ),
+    )
+    keep(
+        app,
+        thread("live", body="We settled on a zeppelin after a long talk about many other things."),
+    )
     assert shown(recall(app, ("zeppelin",))) == ["live"]
     assert shown(search(app, ("zeppelin",))) == ["live"]
     assert set(shown(search(app, ("zeppelin",), include_inbox=True))) == {"live", "candidate"}
@@ -204,7 +240,9 @@ def asleep(app: App) -> str:
 
 
 @pytest.mark.parametrize("by_id", [False, True])
-def test_a_sleeping_thread_that_comes_near_wakes_once_and_that_can_be_undone(app: App, asleep: str, by_id: bool):
+def test_a_sleeping_thread_that_comes_near_wakes_once_and_that_can_be_undone(
+    app: App, asleep: str, by_id: bool
+):
     before = states(app)
     question = (asleep if by_id else NEAR,)
     answer, again = recall(app, question), recall(app, question)
@@ -236,7 +274,9 @@ def test_why_tells_of_the_last_recall_of_one_and_of_a_memory_shown_or_left_out(o
     first = recall(office, ("redis",)).found
     second = search(office, ("invoices tabs",), kind=Kind.THREAD)
     cache = first.found[0].hit
-    tabs = next(memory.id for memory, _ in office.reader(Scope.PROJECT).each() if memory.kind is Kind.RULE)
+    tabs = next(
+        memory.id for memory, _ in office.reader(Scope.PROJECT).each() if memory.kind is Kind.RULE
+    )
 
     [last], [named] = why(office).recalls, why(office, first.id).recalls
     of_memory = why(office, cache.memory.id)
@@ -254,7 +294,9 @@ def test_why_tells_of_the_last_recall_of_one_and_of_a_memory_shown_or_left_out(o
         why(office, "thread_20200101_000000_000000")
 
 
-def test_the_log_of_recalls_keeps_no_secret_and_nothing_of_a_purged_memory(app: App, tmp_path: Path):
+def test_the_log_of_recalls_keeps_no_secret_and_nothing_of_a_purged_memory(
+    app: App, tmp_path: Path
+):
     id = pinned(app, "Deploys need a xylocarp.", title="Xylocarp")
     secret = "ghp_" + "a1B2" * 9
     search(app, ("deploy with", secret))
@@ -273,9 +315,13 @@ def test_vectors_come_with_the_next_recall_whoever_wrote(open_app: Opens):
     assert shown(recall(app, ("authentication",)))
     assert vectors(app) > before
     pinned(app, "Invoices are rounded to whole cents.", title="Invoices")
-    assert "Invoices" in shown(recall(app, ("calculation of bills",))), "in the same process, at once"
+    assert "Invoices" in shown(recall(app, ("calculation of bills",))), (
+        "in the same process, at once"
+    )
     pinned(other, "The office cat is called Zorro.", title="Cat")
-    assert shown(recall(app, ("what is the pet's name",)))[0] == "Cat", "from another process, at once"
+    assert shown(recall(app, ("what is the pet's name",)))[0] == "Cat", (
+        "from another process, at once"
+    )
 
 
 def test_a_recall_makes_a_few_vectors_and_a_stopped_reindex_goes_on(app: App):
@@ -329,15 +375,21 @@ def test_without_its_model_words_answer_and_the_repair_is_named(
     assert "reinstall" in check.repair
 
 
-@pytest.mark.parametrize("question", ["zeppelin " * 120_000, "z" * 1_000_000, bytes(range(256)).decode("latin-1")])
-def test_a_very_long_or_odd_question_is_answered_and_not_repeated_at_length(office: App, question: str):
+@pytest.mark.parametrize(
+    "question", ["zeppelin " * 120_000, "z" * 1_000_000, bytes(range(256)).decode("latin-1")]
+)
+def test_a_very_long_or_odd_question_is_answered_and_not_repeated_at_length(
+    office: App, question: str
+):
     answer, found = recall(office, (question,)), search(office, (question,), explain=True)
     assert len(text(answer)) <= 8_000
     assert max(len(as_object(told)["query"]) for told in (answer, found)) <= 2_000
     assert len(str(why(office).recalls)) < 20_000
 
 
-def test_an_empty_store_answers_with_nothing_and_makes_nothing_and_an_empty_question_is_refused(app: App):
+def test_an_empty_store_answers_with_nothing_and_makes_nothing_and_an_empty_question_is_refused(
+    app: App,
+):
     answer = recall(app, ("anything",))
     assert shown(answer) == []
     assert "## Matching Threads (0 found)" in text(answer)

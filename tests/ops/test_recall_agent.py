@@ -25,7 +25,12 @@ def double(model: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     model.switch_on(monkeypatch, MEMORY_RECALL_SCHEME="double")
 
 
-DEPLOY = note("Deploys", body="Releases go through staging; ask Anna.", path="memory/deploy.md", topics=("release",))
+DEPLOY = note(
+    "Deploys",
+    body="Releases go through staging; ask Anna.",
+    path="memory/deploy.md",
+    topics=("release",),
+)
 PNPM = rule("Use pnpm", body="Use pnpm, never npm")
 QUEUE = thread("The queue", body="Redis, because of streams.")
 
@@ -56,7 +61,12 @@ def dropped(found: Found | None) -> dict[str, str]:
 
 def offered(model: StandIn) -> list[str]:
     """The lines that the first pass showed."""
-    return [line for text in model.texts[:1] for line in text.partition("Available memories:\n")[2].split("\n") if line]
+    return [
+        line
+        for text in model.texts[:1]
+        for line in text.partition("Available memories:\n")[2].split("\n")
+        if line
+    ]
 
 
 def test_two_passes_pointers_first_then_whole_memories(app: App, model: StandIn):
@@ -74,7 +84,9 @@ def test_two_passes_pointers_first_then_whole_memories(app: App, model: StandIn)
     assert [name for name, _ in found.found[0].hit.components] == ["pass 1", "pass 2"]
 
 
-def test_each_pass_has_its_own_model_and_its_own_words(app: App, model: StandIn, open_app: Opens, monkeypatch):
+def test_each_pass_has_its_own_model_and_its_own_words(
+    app: App, model: StandIn, open_app: Opens, monkeypatch
+):
     monkeypatch.setenv("MEMORY_RECALL_MODELS", "small/large")
     monkeypatch.setenv("MEMORY_RECALL_PROMPTS", "mine/recall-strict")
     folder = app.home.root / "prompts"
@@ -92,7 +104,11 @@ def test_each_pass_has_its_own_model_and_its_own_words(app: App, model: StandIn,
     [
         ((PNPM.id, "NONE"), [], ""),
         ((PNPM.id, f"{PNPM.id}\nmemory/deploy.md"), [PNPM.id], ""),
-        ((PNPM.id, "I would rather talk about something else."), [PNPM.id], "pass 2 gave no answer"),
+        (
+            (PNPM.id, "I would rather talk about something else."),
+            [PNPM.id],
+            "pass 2 gave no answer",
+        ),
         (("What a nice prompt!",), None, ""),
         (("memory/of-nobody.md",), None, ""),
     ],
@@ -118,7 +134,9 @@ def test_what_was_shown_before_is_always_loaded_or_waits_is_not_offered(app: App
     assert [line.partition(":")[0] for line in offered(model)] == ["memory/deploy.md", QUEUE.id]
 
 
-def test_what_went_away_while_the_model_thought_is_not_shown(app: App, model: StandIn, monkeypatch: pytest.MonkeyPatch):
+def test_what_went_away_while_the_model_thought_is_not_shown(
+    app: App, model: StandIn, monkeypatch: pytest.MonkeyPatch
+):
     model.answers(PNPM.id)
     ask = language_model.answer_text
 
@@ -138,7 +156,12 @@ def test_what_went_away_while_the_model_thought_is_not_shown(app: App, model: St
     [(PROMPT, "off", False), ("a new RELEASE, please", "off", True), ("where is Anna", "on", True)],
 )
 def test_presearch_offers_only_what_shares_a_keyword(
-    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch, prompt: str, in_content: str, is_offered: bool
+    model: StandIn,
+    open_app: Opens,
+    monkeypatch: pytest.MonkeyPatch,
+    prompt: str,
+    in_content: str,
+    is_offered: bool,
 ):
     monkeypatch.setenv("MEMORY_RECALL_PRESEARCH", "on")
     monkeypatch.setenv("MEMORY_RECALL_PRESEARCH_CONTENT", in_content)

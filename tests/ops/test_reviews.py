@@ -95,7 +95,9 @@ def test_a_forgotten_rule_is_out_of_force_and_comes_back_whole(app: App):
 
 
 @pytest.mark.parametrize("path", ["animals/zebra.md", "memory/zebra.md", "_always-load/zebra.md"])
-def test_a_forgotten_note_moves_to_cold_storage_and_comes_back_to_where_it_was(app: App, vault: Path, path: str):
+def test_a_forgotten_note_moves_to_cold_storage_and_comes_back_to_where_it_was(
+    app: App, vault: Path, path: str
+):
     put(vault, path, "# Zebra\nThe zebra approves.\n")
     put(vault, "memory/other.md", "Another.")
     notes.sync(app)
@@ -127,7 +129,9 @@ def test_appreciation_is_added_up_raises_the_score_and_can_be_undone(app: App):
     assert kept(app, first.id).appreciation == 1
 
 
-def test_a_tagged_notes_appreciation_is_the_figure_in_its_file_if_it_is_ones_own(app: App, vault: Path):
+def test_a_tagged_notes_appreciation_is_the_figure_in_its_file_if_it_is_ones_own(
+    app: App, vault: Path
+):
     put(vault, "zebra.md", USED)
     put(vault, "plain.md", "Plain")
     put(Path.cwd() / ".ai/memory", "loud.md", USED.replace(": 2", ": 999"))
@@ -135,7 +139,9 @@ def test_a_tagged_notes_appreciation_is_the_figure_in_its_file_if_it_is_ones_own
     for name in ("zebra", "plain"):
         forgetting.appreciate(app, name, "+1.5")
     notes.sync(app)
-    figures = [kept(app, find_note(app, name).id).appreciation for name in ("zebra", "plain", "loud")]
+    figures = [
+        kept(app, find_note(app, name).id).appreciation for name in ("zebra", "plain", "loud")
+    ]
     assert figures == [3.5, 1.5, 0], "a stranger's file does not appreciate itself"
     assert (vault / "zebra.md").read_text() == USED.replace(": 2", ": 3.5")
     assert (vault / "plain.md").read_text() == "Plain"
@@ -167,7 +173,9 @@ def test_a_model_keeps_or_puts_away_and_the_rest_is_left(app: App, model: StandI
     forgetting.forget(app, run=True)
     assert (kept(app, keep.id).status, kept(app, keep.id).appreciation) == (Status.ACTIVE, 1)
     assert (kept(app, cold.id).status, kept(app, cold.id).appreciation) == (Status.ARCHIVED, 0)
-    assert (kept(app, silent.id), kept(app, other.id)) == (silent, other), "not answered, and not asked about"
+    assert (kept(app, silent.id), kept(app, other.id)) == (silent, other), (
+        "not answered, and not asked about"
+    )
     assert any("put 1 memory away" in line for line in notices.waiting(app))
     assert len(model.calls) == 1
     assert all(memory.id in model.texts[0] for memory in (keep, cold, silent))
@@ -187,9 +195,17 @@ def test_of_notes_only_the_users_own_are_reviewed_and_moved(app: App, model: Sta
 
 @pytest.mark.parametrize(
     "meanwhile",
-    [{"frequency": 1}, {"last_session": 9}, {"pinned": True}, {"body": "Other."}, {"status": Status.SUPERSEDED}],
+    [
+        {"frequency": 1},
+        {"last_session": 9},
+        {"pinned": True},
+        {"body": "Other."},
+        {"status": Status.SUPERSEDED},
+    ],
 )
-def test_what_changed_meanwhile_is_kept(app: App, monkeypatch: pytest.MonkeyPatch, meanwhile: dict[str, Any]):
+def test_what_changed_meanwhile_is_kept(
+    app: App, monkeypatch: pytest.MonkeyPatch, meanwhile: dict[str, Any]
+):
     (one,) = some(app, "a")
     changed = replace(one, **meanwhile)
 
@@ -311,7 +327,10 @@ def missing(app: App, text: str, scope: Scope = Scope.PROJECT) -> tuple[str, ...
         ("`make release`", ("the Makefile has no target release",)),
         ("`no-such-program-here --flag`", ("there is no program no-such-program-here",)),
         ("`sh -c true`, `cd -P x`", ()),
-        ("`other/gone.py` of another repository, `origin/main`, `../outside/gone.py`, `/api/users/`: who knows", ()),
+        (
+            "`other/gone.py` of another repository, `origin/main`, `../outside/gone.py`, `/api/users/`: who knows",
+            (),
+        ),
     ],
 )
 def test_what_is_not_there_is_told(app: App, tree: Path, text: str, found: tuple[str, ...]):
@@ -327,16 +346,23 @@ def test_a_makefile_that_says_less_than_it_means_is_believed(app: App, tree: Pat
     assert missing(app, "`make release` and `npm run nothing`") == ()
 
 
-def test_a_file_that_was_there_when_it_was_said_is_known_to_be_gone_or_changed(app: App, tree: Path):
+def test_a_file_that_was_there_when_it_was_said_is_known_to_be_gone_or_changed(
+    app: App, tree: Path
+):
     (tree / "top.toml").write_text("a")
     memory = kept(app, made(rules.add(app, "Settings are in top.toml and src/there.py")))
     assert validate.outdated_claims(app, Scope.PROJECT, memory) == ()
     (tree / "top.toml").unlink()
     (tree / "src/there.py").write_text("x = 2\n")
-    assert validate.outdated_claims(app, Scope.PROJECT, memory) == ("top.toml is gone", "src/there.py changed since")
+    assert validate.outdated_claims(app, Scope.PROJECT, memory) == (
+        "top.toml is gone",
+        "src/there.py changed since",
+    )
 
 
-def test_of_the_users_memories_only_whole_paths_are_looked_for(app: App, tree: Path, tmp_path: Path):
+def test_of_the_users_memories_only_whole_paths_are_looked_for(
+    app: App, tree: Path, tmp_path: Path
+):
     text = f"`src/gone.py`, `make release`, `npm run nothing`, `{tmp_path}/gone/x.py`"
     assert missing(app, text, Scope.USER) == (f"{tmp_path}/gone/x.py is not there",)
 
@@ -359,11 +385,19 @@ def test_a_look_writes_nothing_and_a_run_without_a_model_tells_and_keeps_a_log(a
     assert any("1 memory may be out of date" in line for line in notices.waiting(app))
 
 
-def test_no_more_than_the_amount_are_drawn_and_not_always_the_same(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
+def test_no_more_than_the_amount_are_drawn_and_not_always_the_same(
+    open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("MEMORY_VALIDATION_AMOUNT", "3")
     (Path.cwd() / "src").mkdir()
     app = open_app()
-    keep(app, *(rule(f"r{number}", body=f"Look at `src/{number}.py`", days_old=9) for number in range(30)))
+    keep(
+        app,
+        *(
+            rule(f"r{number}", body=f"Look at `src/{number}.py`", days_old=9)
+            for number in range(30)
+        ),
+    )
     samples = [frozenset(runner.run_by_hand(app, VALIDATION)) for _ in range(4)]
     assert {len(sample) for sample in samples} == {3}
     assert len(set(samples)) > 1
@@ -383,7 +417,9 @@ def test_nothing_that_a_memory_says_is_run(app: App, tree: Path, monkeypatch: py
     assert not starts.called
 
 
-def test_the_model_may_read_the_project_and_no_users_memory_is_judged_by_it(app: App, model: StandIn):
+def test_the_model_may_read_the_project_and_no_users_memory_is_judged_by_it(
+    app: App, model: StandIn
+):
     one = kept_rule(app, "The port is 8080")
     users = made(rules.add(app, "The port is 8080", user=True))
     validate.validate(app, run=True)
@@ -392,23 +428,31 @@ def test_the_model_may_read_the_project_and_no_users_memory_is_judged_by_it(app:
     assert reading["argv"][reading["argv"].index("--tools") + 1] == "Read,Glob"
 
 
-def test_what_is_stale_is_flagged_until_it_is_changed_and_a_projects_file_is_never_written(app: App, model: StandIn):
+def test_what_is_stale_is_flagged_until_it_is_changed_and_a_projects_file_is_never_written(
+    app: App, model: StandIn
+):
     put(Path.cwd() / ".ai/memory", "port.md", TAGGED)
     notes.sync(app)
     note, one = find_note(app, "port").id, kept_rule(app, "The port is 8080")
     model.answers(
-        json.dumps([{"id": one.id, "state": "stale"}, {"id": note, "state": "fix", "body": "other"}]),
+        json.dumps(
+            [{"id": one.id, "state": "stale"}, {"id": note, "state": "fix", "body": "other"}]
+        ),
         json.dumps([{"id": note, "description": "Before deploys ask Anna"}]),
     )
     validate.validate(app, run=True)
     assert kept(app, one.id) == one
     assert (Path.cwd() / ".ai/memory/port.md").read_text() == TAGGED
-    assert findings(validate.validate(app)) == {id: ["flagged by a review"] for id in (one.id, note)}
+    assert findings(validate.validate(app)) == {
+        id: ["flagged by a review"] for id in (one.id, note)
+    }
     memories.edit(app, one.id, body="The port is 9090")
     assert findings(validate.validate(app)) == {note: ["flagged by a review"]}
 
 
-def test_a_rule_that_reads_otherwise_waits_for_a_person_and_supersedes_on_his_word(app: App, model: StandIn):
+def test_a_rule_that_reads_otherwise_waits_for_a_person_and_supersedes_on_his_word(
+    app: App, model: StandIn
+):
     one = kept_rule(app, "The port is 8080")
     model.answers(check(one.id, "fix", why="config.toml", body="The port is 9090"), "[]")
     validate.validate(app, run=True)
@@ -418,14 +462,19 @@ def test_a_rule_that_reads_otherwise_waits_for_a_person_and_supersedes_on_his_wo
     validate.validate(app, run=True)
     assert waiting(app) == [new], "one proposal at a time"
     rules.accept(app, (new.id,))
-    assert (kept(app, one.id).status, kept(app, one.id).superseded_by) == (Status.SUPERSEDED, new.id)
+    assert (kept(app, one.id).status, kept(app, one.id).superseded_by) == (
+        Status.SUPERSEDED,
+        new.id,
+    )
     memories.undo(app)
     assert (kept(app, one.id).status, kept(app, new.id).status) == (Status.ACTIVE, Status.CANDIDATE)
     memories.undo(app)
     assert (waiting(app), kept(app, one.id)) == ([], one)
 
 
-def test_once_nobody_answers_nobody_is_asked_again(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
+def test_once_nobody_answers_nobody_is_asked_again(
+    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("MEMORY_LLM_CALLS_PER_DAY", "1")
     app = open_app()
     keep(app, *(rule(f"rule {number}", days_old=9) for number in range(12)))
@@ -442,13 +491,21 @@ def test_a_title_that_serves_as_well_is_kept_and_can_be_undone(app: App, model: 
     one = kept_rule(app, "Before deploys to staging, ask Anna.", title="Anna")
     titled(app, model, one.id, "Before deploys to staging ask Anna")
     new = kept(app, one.id)
-    assert (new.title, new.body, new.lane) == ("Before deploys to staging ask Anna", one.body, one.lane)
+    assert (new.title, new.body, new.lane) == (
+        "Before deploys to staging ask Anna",
+        one.body,
+        one.lane,
+    )
     memories.undo(app)
     assert kept(app, one.id).title == "Anna"
 
 
 def test_a_title_by_which_it_comes_up_later_is_taken_back(app: App, model: StandIn):
-    one = kept_rule(app, "The quokka signs. Other words follow here, about deploys.", title="quokka wombat numbat")
+    one = kept_rule(
+        app,
+        "The quokka signs. Other words follow here, about deploys.",
+        title="quokka wombat numbat",
+    )
     for number in range(6):
         kept_rule(app, f"Wombat and numbat, entry {number}", title=f"wombat numbat {number}")
     titled(app, model, one.id, "Other words follow about deploys")
@@ -459,7 +516,9 @@ def test_a_title_by_which_it_comes_up_later_is_taken_back(app: App, model: Stand
     assert "kept the old title: the new one ranked lower" in log
 
 
-def test_of_the_users_tagged_note_the_condition_is_written_and_nothing_else(app: App, model: StandIn):
+def test_of_the_users_tagged_note_the_condition_is_written_and_nothing_else(
+    app: App, model: StandIn
+):
     vault = app.home.vault
     put(vault, "anna.md", TAGGED)
     put(vault, "plain.md", "# Plain\nBefore deploys ask Anna.\n")
@@ -533,10 +592,15 @@ def test_nothing_outside_the_project_is_looked_at(app: App, tree: Path, tmp_path
 def test_a_thousand_names_are_not_all_looked_for(app: App, tree: Path):
     for number in range(30):
         (tree / f"f{number}.txt").write_text("x")
-    assert len(plan_gate.anchors_for(app, [f"f{number}.txt" for number in range(30)])) == plan_gate.MOST_FILES
+    assert (
+        len(plan_gate.anchors_for(app, [f"f{number}.txt" for number in range(30)]))
+        == plan_gate.MOST_FILES
+    )
 
 
-def test_a_thread_is_anchored_to_the_files_that_were_edited_as_it_left_them(app: App, tree: Path, tmp_path: Path):
+def test_a_thread_is_anchored_to_the_files_that_were_edited_as_it_left_them(
+    app: App, tree: Path, tmp_path: Path
+):
     talk = Transcript(app, tmp_path)
     talk.line("user", "The login page loses the session cookie after the redirect, please fix it")
     edit(talk, "src/login.py")

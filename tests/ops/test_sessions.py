@@ -40,7 +40,11 @@ class Play(Transcript):
 
     def given(self, context: str) -> str:
         if context:
-            added = {"type": "hook_additional_context", "content": [context], "hookEvent": "UserPromptSubmit"}
+            added = {
+                "type": "hook_additional_context",
+                "content": [context],
+                "hookEvent": "UserPromptSubmit",
+            }
             self.line("attachment", "", attachment=added)
         return context
 
@@ -56,7 +60,9 @@ class Play(Transcript):
     def call(self, command: str, output: str = "ok", *, failed: bool = False) -> str:
         self.wait(5)
         context = self.given(
-            self.talk.call("Bash", call=f"toolu_{self.session}_{self.number + 1}", command=command).context
+            self.talk.call(
+                "Bash", call=f"toolu_{self.session}_{self.number + 1}", command=command
+            ).context
         )
         if not context:
             self.number += 1
@@ -119,13 +125,19 @@ def test_a_session_shows_what_was_told_as_the_agent_got_it_and_why(app: App, pla
         assert said in text
 
 
-def test_what_was_heard_is_kept_or_dropped_with_the_reason_and_can_be_kept_after_all(app: App, play: Play):
+def test_what_was_heard_is_kept_or_dropped_with_the_reason_and_can_be_kept_after_all(
+    app: App, play: Play
+):
     play.say(f"{PNPM}. Should we always write tests first? Then fix the cart.")
     play.replied("Done.")
     play.end()
     heard = {one.words.rstrip("."): one for one in turns(app)[0].heard}
     kept, dropped = heard[PNPM], heard["Should we always write tests first?"]
-    assert (kept.rule, kept.status, app.find(kept.memory)[1].group) == ("Use pnpm, not npm.", Status.ACTIVE, "s-1")
+    assert (kept.rule, kept.status, app.find(kept.memory)[1].group) == (
+        "Use pnpm, not npm.",
+        Status.ACTIVE,
+        "s-1",
+    )
     assert (dropped.memory, dropped.why, dropped.is_near) == ("", "it is a question", False)
     assert not heard["Then fix the cart"].is_near
     rules.add(app, dropped.rule)
@@ -206,7 +218,11 @@ def test_a_long_session_is_shown_in_parts(app: App, play: Play):
     assert ([one.number for one in found.turns], found.all_turns) == (list(range(16, 26)), 25)
     part = session(app, turn=3, limit=2)
     assert [(one.number, one.prompt) for one in part.turns] == [(3, "prompt 3"), (4, "prompt 4")]
-    assert (len(part.turns[0].calls), part.turns[0].all_calls, part.turns[0].failed_calls) == (20, 40, 1)
+    assert (len(part.turns[0].calls), part.turns[0].all_calls, part.turns[0].failed_calls) == (
+        20,
+        40,
+        1,
+    )
     assert part.turns[0].calls[-1].ended is Ending.FAILURE
     assert "Turns 3 to 4 of 25" in shown(app, turn=3, limit=2)
     for wrong in ({"turn": 26}, {"turn": 0}, {"limit": 0}):
@@ -224,7 +240,9 @@ def test_a_page_may_begin_with_a_prompt_that_waited_in_the_queue(app: App, play:
     assert [one.prompt for one in turns(app, turn=2)] == ["second, typed meanwhile"]
 
 
-def test_sessions_are_listed_newest_first_without_those_in_which_nobody_spoke(app: App, tmp_path: Path):
+def test_sessions_are_listed_newest_first_without_those_in_which_nobody_spoke(
+    app: App, tmp_path: Path
+):
     for number in range(5):
         one = Play(app, tmp_path, f"s-{number}")
         one.start()
@@ -244,7 +262,9 @@ def test_sessions_are_listed_newest_first_without_those_in_which_nobody_spoke(ap
         listing(app, offset=-1)
 
 
-def test_an_imported_session_is_listed_until_its_import_is_undone(app: App, play: Play, tmp_path: Path):
+def test_an_imported_session_is_listed_until_its_import_is_undone(
+    app: App, play: Play, tmp_path: Path
+):
     play.line("user", PNPM)
     play.ran("pnpm i", "ok")
     play.line("user", "and now the cart")
@@ -265,7 +285,9 @@ def test_nothing_is_known_of_sessions_in_a_new_place(app: App):
     assert app.store_path(Scope.PROJECT) is None
 
 
-def test_a_rule_is_shown_in_the_prompt_it_was_said_in_as_long_as_that_is_there(app: App, play: Play):
+def test_a_rule_is_shown_in_the_prompt_it_was_said_in_as_long_as_that_is_there(
+    app: App, play: Play
+):
     around = "Der Warenkorb ist leider noch immer viel zu langsam und zu gro\u00df geworden " * 5
     play.say(f"{around}.\nbei uns\nTabs, nicht Spaces. {around}")
     play.end()
@@ -279,5 +301,7 @@ def test_a_rule_is_shown_in_the_prompt_it_was_said_in_as_long_as_that_is_there(a
     (card,) = rules.list_inbox(app).cards
     assert card.context is None
     assert 'From your words: "' in "\n".join(
-        one.text for one in blocks(memories.show(app, card.memory.id), now=NOW) if isinstance(one, Line)
+        one.text
+        for one in blocks(memories.show(app, card.memory.id), now=NOW)
+        if isinstance(one, Line)
     )

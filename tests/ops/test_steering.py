@@ -43,7 +43,9 @@ def test_a_focus_is_confirmed_in_words_and_in_the_project(app: App):
         add(app, name, topics=("authentication",))
     add(app, "bread", topics=("cellar",))
     told = steering.focus(app, "authentication")
-    assert told.summary == 'Focus set on "authentication" (weight=0.8). 3 threads will be prioritized.'
+    assert (
+        told.summary == 'Focus set on "authentication" (weight=0.8). 3 threads will be prioritized.'
+    )
     shown = json.loads(Path(".ai/focus.json").read_text(encoding="utf-8"))
     assert shown == {
         "active_focus": [{"topic": "authentication", "weight": 0.8, "set_at": NOW.iso()}],
@@ -52,33 +54,48 @@ def test_a_focus_is_confirmed_in_words_and_in_the_project(app: App):
 
 
 def test_what_is_in_focus_comes_whatever_the_question_or_the_prompt_says(app: App):
-    login = add(app, "The session cookie", body="It expires at midnight.", topics=("authentication",))
+    login = add(
+        app, "The session cookie", body="It expires at midnight.", topics=("authentication",)
+    )
     bread = add(app, "Sourdough", body="Sourdough wants eleven hours in the cellar.")
     assert login not in recalled(app, "sourdough in the cellar")
     steering.focus(app, "authentication", weight=1)
     assert set(recalled(app, "sourdough in the cellar")) == {login, bread}
     prompt = TimedQuestion(app, "paint the fence", time.monotonic() + 60)
-    assert [hit.memory.id for hit in search_unasked(app, prompt, seen=set(), limit=5).hits] == [login]
+    assert [hit.memory.id for hit in search_unasked(app, prompt, seen=set(), limit=5).hits] == [
+        login
+    ]
 
 
 @pytest.mark.parametrize(("given_weight", "held"), [(7, 1), (-2, 0), (0.4, 0.4), (float("inf"), 1)])
-def test_a_weight_out_of_range_is_clamped_and_that_is_said(app: App, given_weight: float, held: float):
+def test_a_weight_out_of_range_is_clamped_and_that_is_said(
+    app: App, given_weight: float, held: float
+):
     told = steering.focus(app, "x", weight=given_weight)
     assert told.facts["weight"] == held
     assert bool(told.notes) == (given_weight != held)
 
 
-def test_a_focus_is_replaced_by_the_same_topic_and_cleared_by_name_or_all_at_once(app: App, open_app: Opens):
+def test_a_focus_is_replaced_by_the_same_topic_and_cleared_by_name_or_all_at_once(
+    app: App, open_app: Opens
+):
     for topic in ("a", "B", "c"):
         steering.focus(app, topic, weight=0.2)
     steering.focus(app, "b", weight=0.9)
     steering.focus(open_app(dry_run=True), "d")
-    assert [(point.topic, point.weight) for point in load_focus(app)] == [("a", 0.2), ("c", 0.2), ("b", 0.9)]
+    assert [(point.topic, point.weight) for point in load_focus(app)] == [
+        ("a", 0.2),
+        ("c", 0.2),
+        ("b", 0.9),
+    ]
     assert steering.unfocus(app, "B").summary == 'Focus on "B" cleared.'
     with pytest.raises(BadInput) as refused:
         steering.unfocus(app, "b")
     assert '"a", "c"' in refused.value.hint
-    assert steering.unfocus(app).summary == "All focus cleared. Returning to similarity-based injection."
+    assert (
+        steering.unfocus(app).summary
+        == "All focus cleared. Returning to similarity-based injection."
+    )
     assert load_focus(app) == ()
 
 
@@ -94,14 +111,19 @@ def test_a_rating_says_what_it_did_and_can_be_undone(app: App):
     second = steering.rate(app, id, Verdict.USEFUL)
     assert first.summary == f"Rated {id} as not useful. Relevance score: 1.00 → 0.75"
     assert second.summary == f"Rated {id} as useful. Relevance score: 0.75 → 0.80"
-    assert kept(app, id).ratings == (Rating(False, NOW, "it was redesigned"), Rating(True, NOW, None))
+    assert kept(app, id).ratings == (
+        Rating(False, NOW, "it was redesigned"),
+        Rating(True, NOW, None),
+    )
     memories.undo(app)
     assert len(kept(app, id).ratings) == 1
 
 
 def test_after_two_bad_ratings_a_thread_sinks_and_can_return(app: App):
     assert isinstance(app.clock, FixedClock)
-    bad = add(app, "Deploys go through staging", body="Deploys go through the staging cluster first.")
+    bad = add(
+        app, "Deploys go through staging", body="Deploys go through the staging cluster first."
+    )
     other = add(app, "Deploys at night", body="Deploys through staging happen at night, mostly.")
     question = "deploys go through staging"
     assert recalled(app, question)[0] == bad
@@ -135,11 +157,17 @@ def test_not_all_of_a_long_question_is_embedded_nothing_in_a_hurry_and_the_same_
     first, again = (question(app, long).vector() for _ in range(2))
     assert (first is not None, first) == (True, again)
     ((asked, tokens),) = [call.args for call in embed_one.call_args_list]
-    assert (asked[:16], asked[-10:], tokens) == ("at the beginning", "at the end", embedding.MAX_TOKENS)
+    assert (asked[:16], asked[-10:], tokens) == (
+        "at the beginning",
+        "at the end",
+        embedding.MAX_TOKENS,
+    )
     assert len(asked) < 5_000
 
 
-@pytest.mark.parametrize(("days", "stays"), [(-0.9, True), (0.9, True), (-1.1, False), (1.1, False), (3_650, False)])
+@pytest.mark.parametrize(
+    ("days", "stays"), [(-0.9, True), (0.9, True), (-1.1, False), (1.1, False), (3_650, False)]
+)
 def test_what_is_of_another_day_goes_on_both_sides_of_now(tmp_path: Path, days: float, stays: bool):
     """On the far side stands what was written before the clock was set back."""
     path = tmp_path / "recalls" / "session" / "answer.md"
@@ -175,7 +203,9 @@ def test_threads_that_say_the_same_are_suggested_to_be_merged(app: App):
 
 
 def test_a_thread_that_drifted_is_suggested_to_be_split(app: App):
-    id = add(app, "talk", "The login form.", "The database.", drift=("login", "ui", "database", "ops"))
+    id = add(
+        app, "talk", "The login form.", "The database.", drift=("login", "ui", "database", "ops")
+    )
     [one] = steering.suggestions(app).split_candidates
     assert one["thread_id"] == id
     assert one["reason"] == "Thread drifted from 'login' to 'ops'"
@@ -183,7 +213,12 @@ def test_a_thread_that_drifted_is_suggested_to_be_split(app: App):
 
 
 def test_with_a_context_there_are_hints_of_what_nobody_was_shown(app: App):
-    add(app, "Tokens", body="JWT tokens expire after an hour in the login service.", topics=("JWT tokens",))
+    add(
+        app,
+        "Tokens",
+        body="JWT tokens expire after an hour in the login service.",
+        topics=("JWT tokens",),
+    )
     add(app, "Cookies", body="Login cookies are signed.", topics=("cookies",), frequency=3)
     [hint] = steering.suggestions(app, "login tokens").recall_hints
     assert hint == {
@@ -195,7 +230,9 @@ def test_with_a_context_there_are_hints_of_what_nobody_was_shown(app: App):
 def test_suggestions_can_be_done_and_each_undone(app: App):
     a = add(app, "Deploys", STAGING, body=STAGING)
     b = add(app, "Deploying", AGAIN, body=AGAIN)
-    talk = add(app, "talk", "The login form.", "The database.", drift=("login", "ui", "ops", "database"))
+    talk = add(
+        app, "talk", "The login form.", "The database.", drift=("login", "ui", "ops", "database")
+    )
     before = states(app)
     told = steering.suggestions(app, apply=True)
     assert len(told.applied) == 2
@@ -206,7 +243,9 @@ def test_suggestions_can_be_done_and_each_undone(app: App):
     assert states(app) == before
 
 
-def test_without_a_model_suggestions_go_on_and_say_so_and_compaction_refuses(app: App, monkeypatch: pytest.MonkeyPatch):
+def test_without_a_model_suggestions_go_on_and_say_so_and_compaction_refuses(
+    app: App, monkeypatch: pytest.MonkeyPatch
+):
     add(app, "Deploys", body=STAGING)
     add(app, "Deploying", body=AGAIN)
     problem = ModelError("There is no model.", hint="Install it.")
@@ -251,7 +290,9 @@ def test_a_merge_in_between_is_taken_into_account(app: App, monkeypatch: pytest.
     """Another process merges the two while this one compares them."""
     a, b = add(app, "Deploys", STAGING, body=STAGING), add(app, "Deploying", AGAIN, body=AGAIN)
     close = steering._find_close
-    monkeypatch.setattr(steering, "_find_close", lambda *given: (close(*given), memories.merge(app, b, a))[0])
+    monkeypatch.setattr(
+        steering, "_find_close", lambda *given: (close(*given), memories.merge(app, b, a))[0]
+    )
     told = steering.compact(app)
     assert not [action for action in told.actions if action["action"] == "merge"]
     assert kept(app, a).id == b
@@ -328,7 +369,9 @@ def test_a_thread_of_any_age_is_found_and_a_near_match_wakes_it(
     assert not wakes or kept(app, aged[case.days].id).last_active_at == NOW
 
 
-def test_what_a_recall_woke_stays_awake_for_a_half_life_and_can_be_put_back_to_sleep_by_age(app: App):
+def test_what_a_recall_woke_stays_awake_for_a_half_life_and_can_be_put_back_to_sleep_by_age(
+    app: App,
+):
     old = CASES[-1].memory
     keep(app, old)
     (woken,) = recall(app, (old.id,)).found.found
@@ -344,11 +387,15 @@ def test_what_a_recall_woke_stays_awake_for_a_half_life_and_can_be_put_back_to_s
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.days} days")
-def test_an_old_thread_comes_up_unasked_when_a_prompt_is_about_it(app: App, aged: dict[int, Memory], case: Case):
+def test_an_old_thread_comes_up_unasked_when_a_prompt_is_about_it(
+    app: App, aged: dict[int, Memory], case: Case
+):
     assert aged[case.days].id in Talk(app).say(case.near).context
 
 
-def test_sleeping_and_archived_threads_can_be_left_out_and_are_counted(app: App, aged: dict[int, Memory]):
+def test_sleeping_and_archived_threads_can_be_left_out_and_are_counted(
+    app: App, aged: dict[int, Memory]
+):
     for case in CASES[1], CASES[2]:
         answer = recall(app, (case.near,), include_suspended=False, limit=1)
         assert case.memory.title not in {one.hit.memory.title for one in answer.found.found}
@@ -365,7 +412,11 @@ def test_a_search_can_ask_for_one_status(app: App, aged: dict[int, Memory]):
 
 def test_of_equal_matches_the_fresher_comes_first(app: App):
     said = "The nightly build runs on the small machine."
-    keep(app, thread("Old", body=said, group="a", days_old=9), thread("New", body=said, group="b", days_old=2))
+    keep(
+        app,
+        thread("Old", body=said, group="a", days_old=9),
+        thread("New", body=said, group="b", days_old=2),
+    )
     assert titles(recall(app, ("nightly build on the small machine",))) == ["New", "Old"]
 
 
@@ -378,7 +429,9 @@ ZEPPELINS = ("The zeppelin hangar has two doors.", "The zeppelin crew lands befo
 
 
 @pytest.mark.parametrize("put_away", [_archived_by_a_person, steering.compact])
-def test_what_was_put_away_on_purpose_stays_away_and_is_counted(app: App, put_away: Callable[[App], object]):
+def test_what_was_put_away_on_purpose_stays_away_and_is_counted(
+    app: App, put_away: Callable[[App], object]
+):
     keep(app, *(thread(said[:14], body=said, days_old=200) for said in ZEPPELINS))
     put_away(app)
     keep(app, thread("Airships", body="Airships and balloons are listed in the same table."))
@@ -389,14 +442,22 @@ def test_what_was_put_away_on_purpose_stays_away_and_is_counted(app: App, put_aw
     assert line in text(answer).splitlines()
     assert line in [getattr(block, "text", "") for block in blocks(found, now=NOW)]
     assert as_object(found)["left_out"] == {"archived": 2}
-    virtual, tool = _by_virtual_read(app, "the zeppelin hangar"), _by_tool(app, "the zeppelin hangar")
+    virtual, tool = (
+        _by_virtual_read(app, "the zeppelin hangar"),
+        _by_tool(app, "the zeppelin hangar"),
+    )
     assert "2 archived memories also match: `recollect recall --archived`" in virtual
     assert "2 archived memories also match: archived=true" in tool
-    assert "zeppelin" not in Talk(app).say("where do we land the zeppelin, and is the hangar open?").context
+    assert (
+        "zeppelin"
+        not in Talk(app).say("where do we land the zeppelin, and is the hangar open?").context
+    )
 
 
 @pytest.mark.parametrize("ask", [recall, search])
-def test_who_asks_for_what_was_put_away_gets_it_and_wakes_nothing(app: App, ask: Callable[..., Found | Recalled]):
+def test_who_asks_for_what_was_put_away_gets_it_and_wakes_nothing(
+    app: App, ask: Callable[..., Found | Recalled]
+):
     keep(app, *(thread(said[:14], body=said) for said in ZEPPELINS))
     _archived_by_a_person(app)
     answer = ask(app, ("the zeppelin hangar has two doors",), archived=True)
@@ -410,7 +471,11 @@ def test_who_asks_for_what_was_put_away_gets_it_and_wakes_nothing(app: App, ask:
 
 def test_rules_and_notes_that_were_archived_are_counted_too(app: App):
     keep(app, rule("No smoking", body="Nobody smokes near the zeppelin.", status=ARCHIVED))
-    keep(app, note("Hangar", body="The zeppelin hangar is closed.", status=ARCHIVED), scope=Scope.USER)
+    keep(
+        app,
+        note("Hangar", body="The zeppelin hangar is closed.", status=ARCHIVED),
+        scope=Scope.USER,
+    )
     keep(app, rule("Waiting", body="A zeppelin needs two ropes.", status=Status.CANDIDATE))
     found = search(app, ("zeppelin",))
     assert titles(found) == []
@@ -420,7 +485,13 @@ def test_rules_and_notes_that_were_archived_are_counted_too(app: App):
 
 
 def test_only_what_the_limit_would_have_shown_is_counted(app: App):
-    keep(app, *(thread(f"Away {n}", body=f"Zeppelin number {n} flies.", status=ARCHIVED) for n in range(9)))
+    keep(
+        app,
+        *(
+            thread(f"Away {n}", body=f"Zeppelin number {n} flies.", status=ARCHIVED)
+            for n in range(9)
+        ),
+    )
     keep(app, thread("Hats", body="Hats are sold on Mondays."))
     assert dict(recall(app, ("zeppelin",), limit=3).found.left_out) == {ARCHIVED: 3}
     assert dict(recall(app, ("hats sold on Mondays",), limit=1).found.left_out) == {}
@@ -428,14 +499,29 @@ def test_only_what_the_limit_would_have_shown_is_counted(app: App):
 
 def test_lists_and_counts_show_what_age_has_done(app: App):
     old, awake = thread("old", days_old=20), thread("awake")
-    keep(app, old, awake, rule("r", days_old=900), *(thread(f"gone {n}", days_old=90) for n in range(30)))
+    keep(
+        app,
+        old,
+        awake,
+        rule("r", days_old=900),
+        *(thread(f"gone {n}", days_old=90) for n in range(30)),
+    )
 
     def listed(status: Status) -> list[str]:
         return [card.memory.id for card in memories.threads(app, status=status, limit=2).cards]
 
-    assert (listed(Status.ACTIVE), listed(Status.SUSPENDED), len(listed(Status.ARCHIVED))) == ([awake.id], [old.id], 2)
+    assert (listed(Status.ACTIVE), listed(Status.SUSPENDED), len(listed(Status.ARCHIVED))) == (
+        [awake.id],
+        [old.id],
+        2,
+    )
     counts = {row[:2]: row[2] for row in health.status(app).stores[0][2].by_kind_and_status}
-    numbers = {("thread", "active"): 1, ("thread", "suspended"): 1, ("thread", "archived"): 30, ("rule", "active"): 1}
+    numbers = {
+        ("thread", "active"): 1,
+        ("thread", "suspended"): 1,
+        ("thread", "archived"): 30,
+        ("rule", "active"): 1,
+    }
     assert counts == numbers
 
 

@@ -65,7 +65,11 @@ def contents(app: App, id: str) -> list[str]:
 
 
 def tax(talk: Talk, prompt: str = "The cart shows the wrong tax for customers in Quebec") -> Thread:
-    talk.turn(prompt, "services/cart/tax.py", said="QST is added on top of GST in services/cart/tax.py now.")
+    talk.turn(
+        prompt,
+        "services/cart/tax.py",
+        said="QST is added on top of GST in services/cart/tax.py now.",
+    )
     (found,) = [one for one in kept(talk.app) if isinstance(one, Thread)]
     return found
 
@@ -87,15 +91,24 @@ def test_a_turn_goes_on_with_its_thread_or_opens_one(
     app: App, talk: Talk, monkeypatch: pytest.MonkeyPatch, has_model: bool
 ):
     if not has_model:
-        monkeypatch.setattr(App, "embedder", property(Mock(side_effect=ModelError("none", hint=""))))
+        monkeypatch.setattr(
+            App, "embedder", property(Mock(side_effect=ModelError("none", hint="")))
+        )
     first = tax(talk)
-    talk.turn("yes, and round the tax half up", "services/cart/tax.py", said="Amounts are rounded half up per line.")
+    talk.turn(
+        "yes, and round the tax half up",
+        "services/cart/tax.py",
+        said="Amounts are rounded half up per line.",
+    )
     talk.turn(
         "unrelated: product search misses t-shirt when people type tshirt", "services/search/analyzer.json",
         said="The analyzer catenates words now, so tshirt finds every t-shirt.",
     )  # fmt: skip
     threads = kept(app)
-    assert [one.title for one in threads] == [first.title, "Product search misses t-shirt when people type tshirt"]
+    assert [one.title for one in threads] == [
+        first.title,
+        "Product search misses t-shirt when people type tshirt",
+    ]
     assert threads[0].activations == 2
     assert len(contents(app, first.id)) == 2
 
@@ -105,7 +118,10 @@ def test_another_session_goes_on_with_a_thread_that_slept(app: App, talk: Talk, 
     assert isinstance(app.clock, FixedClock)
     app.clock.at = app.clock.at.plus(days=20)
     assert open_threads(app) == {}
-    tax(Talk(app, tmp_path, "s-2"), "The Quebec tax is still wrong: shipping must be taxed with GST and QST too")
+    tax(
+        Talk(app, tmp_path, "s-2"),
+        "The Quebec tax is still wrong: shipping must be taxed with GST and QST too",
+    )
     (woken,) = kept(app)
     assert (woken.id, woken.status, list(open_threads(app))) == (old.id, Status.ACTIVE, [old.id])
     assert woken.reinforced_at.days_since(old.reinforced_at) > 19
@@ -120,15 +136,22 @@ def test_small_talk_leaves_nothing_and_is_counted(app: App, talk: Talk):
 
 
 @pytest.mark.parametrize("kept_by_hand", ["pinned", "archived"])
-def test_a_thread_that_a_person_pinned_or_put_away_is_left_alone(app: App, talk: Talk, kept_by_hand: str):
+def test_a_thread_that_a_person_pinned_or_put_away_is_left_alone(
+    app: App, talk: Talk, kept_by_hand: str
+):
     prompt, file = "The cart shows the wrong tax for customers in Quebec", "services/cart/tax.py"
     if kept_by_hand == "pinned":
         memories.pin(app, f"{prompt}: {file}")
     else:
         memories.archive(app, (tax(talk).id,))
-    talk.turn(f"{prompt}, round it half up", file, said="Rounded half up per line, also for shipping.")
+    talk.turn(
+        f"{prompt}, round it half up", file, said="Rounded half up per line, also for shipping."
+    )
     old, new = kept(app)
-    assert (old.pinned, old.status is Status.ARCHIVED) == (kept_by_hand == "pinned", kept_by_hand == "archived")
+    assert (old.pinned, old.status is Status.ARCHIVED) == (
+        kept_by_hand == "pinned",
+        kept_by_hand == "archived",
+    )
     assert (new.pinned, new.status) == (False, Status.ACTIVE)
 
 
@@ -150,9 +173,13 @@ def test_a_turn_that_is_read_in_two_looks_is_one_turn(app: App, talk: Talk):
     assert "Ended: Shipping is taxed too." in said
 
 
-def test_what_was_told_from_memory_is_not_taken_in_when_it_is_said_back(app: App, talk: Talk, tmp_path: Path):
+def test_what_was_told_from_memory_is_not_taken_in_when_it_is_said_back(
+    app: App, talk: Talk, tmp_path: Path
+):
     old = tax(talk)
-    Talk(app, tmp_path, "s-2").turn("what do you know about Quebec?", said=f"I remember: {old.body}")
+    Talk(app, tmp_path, "s-2").turn(
+        "what do you know about Quebec?", said=f"I remember: {old.body}"
+    )
     assert kept(app) == [old]
     assert CAPTURED.read(app.reader(app.scope))["threads: an echo"] > 0
 
@@ -180,13 +207,17 @@ FILES = ("services/tax.py", "search/index.ts", "README.md")
 COMMANDS = ("pytest -q", "ls", "git push", "make reindex")
 
 spoken = st.builds(
-    lambda text, who: (who, text), st.sampled_from(TEXTS), st.sampled_from([Speaker.PERSON, Speaker.AGENT])
+    lambda text, who: (who, text),
+    st.sampled_from(TEXTS),
+    st.sampled_from([Speaker.PERSON, Speaker.AGENT]),
 )
 calls = st.builds(
     lambda action, file, command, failed: ToolUse(action, "tool", command if action is ToolAction.RUN else "", (file,)),
     st.sampled_from(ToolAction), st.sampled_from(FILES), st.sampled_from(COMMANDS), st.booleans(),
 )  # fmt: skip
-done = st.lists(st.one_of(spoken, st.tuples(st.just(Speaker.TOOL), calls, st.booleans())), max_size=14)
+done = st.lists(
+    st.one_of(spoken, st.tuples(st.just(Speaker.TOOL), calls, st.booleans())), max_size=14
+)
 
 
 def acts(session: str, what: list[tuple[object, ...]]) -> list[Act]:
@@ -195,7 +226,11 @@ def acts(session: str, what: list[tuple[object, ...]]) -> list[Act]:
         at, id = NOW.plus(seconds=number * 40), f"{session}-{number}"
         match one:
             case (Speaker.TOOL, ToolUse() as use, bool() as failed):
-                found.append(Act(id=id, at=at, speaker=Speaker.TOOL, text="error: no", use=use, failed=failed))
+                found.append(
+                    Act(
+                        id=id, at=at, speaker=Speaker.TOOL, text="error: no", use=use, failed=failed
+                    )
+                )
             case (Speaker() as who, str() as text):
                 found.append(Act(id=id, at=at, speaker=who, text=text))
             case _:
@@ -225,7 +260,9 @@ class House:
             begin = end
 
     def look(self, session: str, done: list[Act], new_from: int, *, ended: bool) -> None:
-        sitting = SessionPart(host="x", session=session, acts=tuple(done), new_from=new_from, ended=ended)
+        sitting = SessionPart(
+            host="x", session=session, acts=tuple(done), new_from=new_from, ended=ended
+        )
         write = turn_threads.record_turns(self.app, sitting)
         with self.app.writer(self.app.scope).transaction():
             if write is not None:
@@ -251,10 +288,14 @@ def test_every_turn_is_in_exactly_one_thread_or_counted(
 
         kept = [message for _, said in house.everything() for message in said]
         assert len({message.id for message in kept}) == len(kept)
-        assert {message.id for message in kept} <= {message_id(act) for what in told.values() for act in what}
+        assert {message.id for message in kept} <= {
+            message_id(act) for what in told.values() for act in what
+        }
         counts = CAPTURED.read(house.app.reader(house.app.scope))
         counted = sum(n for reason, n in counts.items() if reason.startswith("threads: "))
-        assert len(kept) + counted >= sum(len(list(split_turns(what, 0, finished=True))) for what in told.values())
+        assert len(kept) + counted >= sum(
+            len(list(split_turns(what, 0, finished=True))) for what in told.values()
+        )
         assert all(said for _, said in house.everything()), "a thread of nothing"
         assert house.app.reader(house.app.scope).verify() == []
         house.app.close()
@@ -278,7 +319,9 @@ def test_every_turn_is_in_exactly_one_thread_or_counted(
     ],
     cuts=[],
 )
-def test_taken_twice_is_taken_once_and_undoing_all_leaves_nothing(what: list[tuple[object, ...]], cuts: list[int]):
+def test_taken_twice_is_taken_once_and_undoing_all_leaves_nothing(
+    what: list[tuple[object, ...]], cuts: list[int]
+):
     with tempfile.TemporaryDirectory() as folder:
         house = House(folder)
         told = acts("s-1", what)

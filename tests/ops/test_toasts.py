@@ -29,7 +29,12 @@ class Desktop:
 
     def does(self, more: str) -> None:
         program = self._bin / "notify-send"
-        lines = ["#!/bin/sh", f'for one in "$@"; do printf "%s\\n" "$one" >> {self._said}; done', more, ""]
+        lines = [
+            "#!/bin/sh",
+            f'for one in "$@"; do printf "%s\\n" "$one" >> {self._said}; done',
+            more,
+            "",
+        ]
         program.write_text("\n".join(lines))
         program.chmod(0o755)
 
@@ -71,7 +76,10 @@ def test_a_session_and_what_a_prompt_recalls_are_shown(app: App, stand_in: Deskt
     talk.say("is the logo blue?")
     talk.tell("SessionStart", source="compact")
     Talk(app, session="s-2").tell("SessionStart", source="startup")
-    assert [line for line in stand_in.said if line.startswith("Session")] == ["Session 1", "Session 2"]
+    assert [line for line in stand_in.said if line.startswith("Session")] == [
+        "Session 1",
+        "Session 2",
+    ]
     assert "Recalled: Logo" in stand_in.said
 
 
@@ -81,7 +89,8 @@ def test_nothing_is_shown_unless_it_was_switched_on(open_app: Opens, stand_in: D
 
 
 @pytest.mark.parametrize(
-    "text", ["<b>bold</b> & co", "-h", "$(touch x); `touch y`", "a\nb\x1b[31m\u202ec", "x" * 100_000]
+    "text",
+    ["<b>bold</b> & co", "-h", "$(touch x); `touch y`", "a\nb\x1b[31m\u202ec", "x" * 100_000],
 )
 def test_a_line_is_shown_as_text_whatever_it_says(app: App, stand_in: Desktop, text: str):
     notices.toast(app, text)
@@ -91,7 +100,9 @@ def test_a_line_is_shown_as_text_whatever_it_says(app: App, stand_in: Desktop, t
     assert not list(Path.cwd().glob("?"))
 
 
-def test_one_that_hangs_is_ended_and_none_is_tried_soon(app: App, stand_in: Desktop, monkeypatch: pytest.MonkeyPatch):
+def test_one_that_hangs_is_ended_and_none_is_tried_soon(
+    app: App, stand_in: Desktop, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(notices, "TOAST_TIMEOUT_S", 0.5)
     stand_in.does("exec /bin/sleep 600")
     notices.toast(app, "one")
@@ -101,7 +112,9 @@ def test_one_that_hangs_is_ended_and_none_is_tried_soon(app: App, stand_in: Desk
 
 
 @pytest.mark.parametrize("trouble", ["missing", "fails", "no program"])
-def test_trouble_is_logged_and_nothing_else(app: App, stand_in: Desktop, trouble: str, tmp_path: Path):
+def test_trouble_is_logged_and_nothing_else(
+    app: App, stand_in: Desktop, trouble: str, tmp_path: Path
+):
     if trouble == "missing":
         stand_in.gone()
     elif trouble == "fails":

@@ -9,7 +9,17 @@ from recollect.app.core import App
 from recollect.base.clock import FixedClock
 from recollect.base.moment import Moment
 from recollect.jobs import transcript_reader, transcripts
-from recollect.model.session import Act, Ending, EventName, Outcome, Pointer, SessionPart, Speaker, ToolAction, ToolUse
+from recollect.model.session import (
+    Act,
+    Ending,
+    EventName,
+    Outcome,
+    Pointer,
+    SessionPart,
+    Speaker,
+    ToolAction,
+    ToolUse,
+)
 from recollect.ops import past_sessions, rules
 from recollect.ops.past_sessions import catch_up
 from recollect.render import inject
@@ -30,7 +40,9 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> Parts:
     return seen
 
 
-def say(transcript: Transcript, *prompts: str, event: EventName | None = EventName.TURN_ENDED) -> None:
+def say(
+    transcript: Transcript, *prompts: str, event: EventName | None = EventName.TURN_ENDED
+) -> None:
     for text in prompts:
         transcript.line("user", text)
     if event is not None:
@@ -43,7 +55,9 @@ def read_all(app: App, held: transcripts.ReadingState) -> None:
         pass
 
 
-def test_a_call_and_its_result_are_one_act_without_secrets(app: App, transcript: Transcript, parts: Parts):
+def test_a_call_and_its_result_are_one_act_without_secrets(
+    app: App, transcript: Transcript, parts: Parts
+):
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     transcript.line("user", "please test")
     transcript.ran("pytest -q", "Exit code 1\n1 failed", failed=True)
@@ -59,14 +73,18 @@ def test_a_call_and_its_result_are_one_act_without_secrets(app: App, transcript:
     )  # fmt: skip
 
 
-def test_nothing_is_taken_in_twice_and_what_went_before_is_known(app: App, transcript: Transcript, parts: Parts):
+def test_nothing_is_taken_in_twice_and_what_went_before_is_known(
+    app: App, transcript: Transcript, parts: Parts
+):
     held = transcripts.ReadingState()
     say(transcript, "one")
     transcripts.read_some(app, held)
     say(transcript, "two")
     transcripts.read_some(app, held)
     say(transcript, "three", event=EventName.SESSION_ENDED)
-    transcripts.read_some(app, transcripts.ReadingState())  # another process, which remembers nothing
+    transcripts.read_some(
+        app, transcripts.ReadingState()
+    )  # another process, which remembers nothing
     catch_up(app)
     assert texts(parts) == ["one", "two", "three"]
     assert [act.text for act in parts[-1].acts] == ["one", "two", "three"]
@@ -77,7 +95,9 @@ def test_what_we_put_in_is_not_taken_out_again(app: App, transcript: Transcript,
     told = rule("Use pnpm", body="Use pnpm for everything in this repository.")
     block = inject.session_start([told], nonce="12345678", now=NOW).text
     transcript.line("user", f"look\n{block}")
-    transcript.line("attachment", "", attachment={"type": "hook_additional_context", "content": [block]})
+    transcript.line(
+        "attachment", "", attachment={"type": "hook_additional_context", "content": [block]}
+    )
     echo = next(line for line in block.splitlines() if "pnpm" in line)
     transcript.replied(f"I remember:\n{echo}\nand go on")
     transcript.event(EventName.TURN_ENDED)
@@ -87,7 +107,11 @@ def test_what_we_put_in_is_not_taken_out_again(app: App, transcript: Transcript,
 
 @pytest.mark.parametrize("is_written_anew", [False, True])
 def test_all_of_a_long_piece_that_nobody_told_of_is_read(
-    app: App, transcript: Transcript, parts: Parts, monkeypatch: pytest.MonkeyPatch, is_written_anew: bool
+    app: App,
+    transcript: Transcript,
+    parts: Parts,
+    monkeypatch: pytest.MonkeyPatch,
+    is_written_anew: bool,
 ):
     monkeypatch.setattr(transcripts, "MOST_BYTES", 500)
     held = transcripts.ReadingState()
@@ -127,7 +151,9 @@ def test_what_a_fork_copied_is_known_and_what_led_to_it(
     catch_up(app)
     fork = Transcript(app, transcript.path.parent, "s-2")
     text = transcript.path.read_text()
-    fork.path.write_text(text if keeps_session else text.replace('"s-1"', '"s-2"').replace("s-1-u", "x-"))
+    fork.path.write_text(
+        text if keeps_session else text.replace('"s-1"', '"s-2"').replace("s-1-u", "x-")
+    )
     fork.number = transcript.number
     fork.line("user", "two")
     fork.event(EventName.TURN_ENDED)
@@ -136,14 +162,18 @@ def test_what_a_fork_copied_is_known_and_what_led_to_it(
     assert [act.text for act in parts[-1].acts] == ["one", "ok", "two"]
 
 
-def test_pointers_of_a_time_that_is_not_yet_are_not_waited_for(app: App, transcript: Transcript, parts: Parts):
+def test_pointers_of_a_time_that_is_not_yet_are_not_waited_for(
+    app: App, transcript: Transcript, parts: Parts
+):
     say(transcript, "one")
     app.clock = FixedClock(app.clock.now().plus(days=-1))
     catch_up(app)
     assert texts(parts) == ["one"]
 
 
-def test_the_cursor_of_a_transcript_that_its_agent_tidied_away_goes(app: App, transcript: Transcript, parts: Parts):
+def test_the_cursor_of_a_transcript_that_its_agent_tidied_away_goes(
+    app: App, transcript: Transcript, parts: Parts
+):
     say(transcript, "one", event=EventName.SESSION_ENDED)
     catch_up(app)
     transcript.path.unlink()
@@ -184,7 +214,9 @@ def left(app: App, tmp_path: Path, host: str) -> Path:
 
 
 @every_host
-def test_a_session_is_read_alike_and_without_what_we_put_in(app: App, left: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_session_is_read_alike_and_without_what_we_put_in(
+    app: App, left: Path, monkeypatch: pytest.MonkeyPatch
+):
     seen: list[Act] = []
 
     def look(_app: App, part: SessionPart) -> transcripts.Writes:
@@ -195,7 +227,9 @@ def test_a_session_is_read_alike_and_without_what_we_put_in(app: App, left: Path
 
     past_sessions.catch_up(app)
 
-    assert [card.memory.body for card in rules.listing(app).cards] == ["Use pnpm, not npm."], "no hook saw it"
+    assert [card.memory.body for card in rules.listing(app).cards] == ["Use pnpm, not npm."], (
+        "no hook saw it"
+    )
     *_, outcome = app.reader(app.scope).records(Outcome)
     assert (outcome.kind, outcome.action) == (Ending.FAILURE, COMMAND)
     first, ran = seen[0], next(act for act in seen if act.use)

@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 from recollect.app.core import App
-from recollect.base.errors import BadImport, BadInput, Conflict, NotFound, RecollectError, StoreReadOnly
+from recollect.base.errors import (
+    BadImport,
+    BadInput,
+    Conflict,
+    NotFound,
+    RecollectError,
+    StoreReadOnly,
+)
 from recollect.base.paths import user_home
 from recollect.base.settings import environment
 from recollect.capture.turns import message_id
@@ -30,12 +37,17 @@ from tests.ops.test_vault_sync import all_notes, put
 from tests.values import NOW, act, bridge, messages, note, plan, thread
 
 FILE = "memories.jsonl"
-posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links, shells and pipes are another matter there")
+posix = pytest.mark.skipif(
+    sys.platform == "win32", reason="modes, links, shells and pipes are another matter there"
+)
 
 
 def lived_in(app: App) -> None:
     """A bit of everything there is."""
-    a, b = pinned(app, "Dark mode is on.", topics=("ui", "日本")), pinned(app, "Solana validators\r\n\tvote. ")
+    a, b = (
+        pinned(app, "Dark mode is on.", topics=("ui", "日本")),
+        pinned(app, "Solana validators\r\n\tvote. "),
+    )
     made(rules.add(app, "Use tabs"))
     rules.capture(app, "no, we use pnpm here, not npm")
     memories.link(app, a, b, type=BridgeType.CONTRADICTS, weight=0.25)
@@ -46,13 +58,17 @@ def lived_in(app: App) -> None:
         anchors=(Anchor("src/a.py", "ff"),), group="session-1", weight=0.1 + 0.2, days_old=100,
     )  # fmt: skip
     heard = messages(talk, *(app.redact_text("message", text) for text in NAUGHTY))
-    read = Act(id="u-1", at=NOW, speaker=Speaker.PERSON)  # of a session: its message has a longer id
+    read = Act(
+        id="u-1", at=NOW, speaker=Speaker.PERSON
+    )  # of a session: its message has a longer id
     heard += (Message(message_id(read), talk.id, NOW, "session", "Asked: why?"),)
     path = note("note", path="vault/x.md", lane=Lane.REPOSITORY)
     app.writer(Scope.PROJECT).apply(plan(Create(talk, heard), Create(path)), act())
 
 
-def test_an_export_comes_back_the_same_once_and_can_be_undone(app: App, open_app: Opens, tmp_path: Path):
+def test_an_export_comes_back_the_same_once_and_can_be_undone(
+    app: App, open_app: Opens, tmp_path: Path
+):
     more_than_two_batches = [Create(thread(f"t{number}")) for number in range(450)]
     app.writer(Scope.PROJECT).apply(plan(*more_than_two_batches), act())
     lived_in(app)
@@ -108,7 +124,9 @@ def test_an_export_is_private_and_never_overwrites(app: App):
         ("a\ud800b", BadInput, "name of a file"),
     ],
 )
-def test_a_place_that_cannot_be_written(app: App, name: str, error: type[RecollectError], problem: str):
+def test_a_place_that_cannot_be_written(
+    app: App, name: str, error: type[RecollectError], problem: str
+):
     pinned(app, "a")
     with pytest.raises(error, match=problem):
         export(app, name)
@@ -166,7 +184,9 @@ def refused(open_app: Opens, home: Path, line: int, problem: str) -> None:
 
 
 def forged(where: int, **fields: Any) -> Callable[[Lines], Lines]:
-    return lambda lines: [{**line, **(fields if at == where else {})} for at, line in enumerate(lines)]
+    return lambda lines: [
+        {**line, **(fields if at == where else {})} for at, line in enumerate(lines)
+    ]
 
 
 def memory_with(**fields: Any) -> Callable[[Lines], Lines]:
@@ -178,11 +198,21 @@ def memory_with(**fields: Any) -> Callable[[Lines], Lines]:
     [
         (lambda lines: lines[:-1], False, 7, "ends too early"),
         (forged(2, messages=[]), False, 3, "checksum does not hold"),
-        (lambda lines: [lines[0], lines[2], lines[1], *lines[3:]], False, 7, "missing or were changed"),
+        (
+            lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
+            False,
+            7,
+            "missing or were changed",
+        ),
         (lambda lines: [*lines[:5], *lines[6:]], False, 6, "missing or were changed"),
         (lambda lines: [*lines, lines[1]], False, 8, "more after the end"),
         (lambda lines: lines[1:], False, 1, "not a recollect-jsonl file"),
-        (lambda lines: forged(2, memory=lines[1]["memory"], messages=[])(lines), True, 3, "came before"),
+        (
+            lambda lines: forged(2, memory=lines[1]["memory"], messages=[])(lines),
+            True,
+            3,
+            "came before",
+        ),
         *(
             (change, True, line, problem)
             for change, line, problem in [
@@ -234,31 +264,43 @@ def test_a_file_with_one_bad_line_is_refused(
     ],
     ids=lambda value: None if isinstance(value, int) else str(value)[:20],
 )
-def test_a_file_of_something_else_is_refused(open_app: Opens, tmp_path: Path, content: bytes, line: int, problem: str):
+def test_a_file_of_something_else_is_refused(
+    open_app: Opens, tmp_path: Path, content: bytes, line: int, problem: str
+):
     Path(FILE).write_bytes(content)
     refused(open_app, tmp_path / "other", line, problem)
 
 
-def test_the_number_of_a_bad_line_is_exact_among_blank_ones(open_app: Opens, tmp_path: Path, whole: bytes):
+def test_the_number_of_a_bad_line_is_exact_among_blank_ones(
+    open_app: Opens, tmp_path: Path, whole: bytes
+):
     lines = whole.splitlines(keepends=True)
-    Path(FILE).write_bytes(lines[0] + b"\n\n" + lines[1] + b'{"type": "\xff"}\n' + b"".join(lines[2:]))
+    Path(FILE).write_bytes(
+        lines[0] + b"\n\n" + lines[1] + b'{"type": "\xff"}\n' + b"".join(lines[2:])
+    )
     refused(open_app, tmp_path / "other", 5, "can't decode")
 
 
-def test_a_mark_at_the_front_and_windows_line_ends_do_no_harm(open_app: Opens, tmp_path: Path, whole: bytes):
+def test_a_mark_at_the_front_and_windows_line_ends_do_no_harm(
+    open_app: Opens, tmp_path: Path, whole: bytes
+):
     Path(FILE).write_bytes(b"\xef\xbb\xbf" + whole.replace(b"\n", b"\r\n"))
     other = open_app(home=tmp_path / "other")
     assert import_jsonl(other, FILE).facts["new"] == 5
     assert {card.memory.body for card in memories.threads(other).cards} >= {"b"}
 
 
-def test_an_import_that_clashes_with_what_is_here_says_so(open_app: Opens, tmp_path: Path, whole: bytes):
+def test_an_import_that_clashes_with_what_is_here_says_so(
+    open_app: Opens, tmp_path: Path, whole: bytes
+):
     Path(FILE).write_bytes(whole)
     first = json.loads(whole.splitlines()[1])
     other = open_app(home=tmp_path / "other")
     taken = thread("here")
     (heard,) = messages(taken, "x")
-    other.writer(Scope.PROJECT).apply(plan(Create(taken, (replace(heard, id=first["messages"][0]["id"]),))), act())
+    other.writer(Scope.PROJECT).apply(
+        plan(Create(taken, (replace(heard, id=first["messages"][0]["id"]),))), act()
+    )
     before = states(other)
     with pytest.raises(Conflict):
         import_jsonl(other, FILE)
@@ -271,12 +313,17 @@ OWN = "# Shop\n\n- Ours is a tea shop"
 def test_every_memory_is_a_note_that_leads_to_its_neighbours(app: App, tmp_path: Path):
     one, other = thread("Login: the cookie", topics=("auth flow",)), thread("Cookie/../audit")
     app.writer(Scope.PROJECT).apply(
-        plan(Create(one, messages(one, "It is set late.")), Create(other), Link(bridge(one, other))), act()
+        plan(
+            Create(one, messages(one, "It is set late.")), Create(other), Link(bridge(one, other))
+        ),
+        act(),
     )
     folder = tmp_path / "notes"
     transfer.export(app, str(folder), shape=Shape.MARKDOWN)
     login = (folder / "threads" / f"login-the-cookie-{one.id[-6:]}.md").read_text(encoding="utf-8")
-    assert login.startswith(f'---\nid: "{one.id}"\nkind: "thread"\nstatus: "active"\ntags: ["auth-flow"]\n')
+    assert login.startswith(
+        f'---\nid: "{one.id}"\nkind: "thread"\nstatus: "active"\ntags: ["auth-flow"]\n'
+    )
     assert "# Login: the cookie\n\nAbout Login: the cookie." in login
     assert "It is set late." in login
     assert f"- EXTENDS [[cookie-audit-{other.id[-6:]}]]" in login
@@ -285,7 +332,9 @@ def test_every_memory_is_a_note_that_leads_to_its_neighbours(app: App, tmp_path:
         transfer.export(app, str(folder), shape=Shape.MARKDOWN)
 
 
-def test_rules_stand_in_a_section_and_the_rest_of_the_file_stays(app: App, open_app: Opens, tmp_path: Path):
+def test_rules_stand_in_a_section_and_the_rest_of_the_file_stays(
+    app: App, open_app: Opens, tmp_path: Path
+):
     file = tmp_path / "AGENTS.md"
     file.write_text(OWN, encoding="utf-8")
     first = made(rules.add(app, "Use pnpm, never npm"))
@@ -311,8 +360,16 @@ def test_rules_stand_in_a_section_and_the_rest_of_the_file_stays(app: App, open_
 @pytest.fixture
 def folder_of_notes(tmp_path: Path) -> Path:
     folder = tmp_path / "obsidian"
-    put(folder, "deploy.md", "---\ntags: [ops]\ntitle: Deploying\n---\nThe zebra approves. See [[work/anna]].\n")
-    put(folder, "work/anna.md", "<conditional>\nWho decides.\n</conditional>\n<memory>\nAnna.\n</memory>\n")
+    put(
+        folder,
+        "deploy.md",
+        "---\ntags: [ops]\ntitle: Deploying\n---\nThe zebra approves. See [[work/anna]].\n",
+    )
+    put(
+        folder,
+        "work/anna.md",
+        "<conditional>\nWho decides.\n</conditional>\n<memory>\nAnna.\n</memory>\n",
+    )
     put(folder, ".obsidian/app.md", "not a note")
     put(folder, "bad.md", b"\xff")
     return folder
@@ -334,7 +391,9 @@ def test_a_folder_of_notes_is_one_change_and_one_undo(app: App, folder_of_notes:
     assert (files(app.home.vault), set(all_notes(app))) == (before, {"deploy.md"})
 
 
-def test_imported_notes_go_to_the_project_where_asked_and_without_secrets(app: App, folder_of_notes: Path):
+def test_imported_notes_go_to_the_project_where_asked_and_without_secrets(
+    app: App, folder_of_notes: Path
+):
     put(folder_of_notes, "door.md", "password=hunter2-Xk99qLmz opens it")
     told = notes.import_notes(app, str(folder_of_notes), project=True)
     assert "hunter2" not in (Path.cwd() / ".ai/memory/door.md").read_text()
@@ -375,7 +434,12 @@ def database(app: App, tmp_path: Path) -> Iterator[Path]:
         "CREATE TABLE session_summaries (id INTEGER PRIMARY KEY, project TEXT, request TEXT, learned TEXT,"
         " completed TEXT, next_steps TEXT, created_at TEXT)"
     )
-    login = ("Login uses cookies", "No tokens", '["The cookie lives a day"]', "The session cookie is set late.")
+    login = (
+        "Login uses cookies",
+        "No tokens",
+        '["The cookie lives a day"]',
+        "The session cookie is set late.",
+    )
     rows = [
         (project, *login),
         (project, "Key in the log", "", "[]", f"The deploy script prints {TOKEN} into its log."),
@@ -449,14 +513,23 @@ def test_rules_of_claude_recall_wait_in_the_inbox(app: App):
         place / "claude-recall.db",
         ("pref_1", {"content": "Use pnpm, never npm"}, "preference", None),
         ("pref_2", {"content": {"value": "use pnpm, never npm."}}, "preference", None),
-        ("corr_1", {"title": "Tests", "content": "Put tests into __tests__ folders"}, "correction", "elsewhere"),
+        (
+            "corr_1",
+            {"title": "Tests", "content": "Put tests into __tests__ folders"},
+            "correction",
+            "elsewhere",
+        ),
         ("know_1", "The billing service runs on port 8443 in staging", "project-knowledge", None),
         ("tool_1", {"content": "Bash ls -la in the project"}, "tool-use", None),
         ("test_9", {"content": "A preference that a test left behind"}, "preference", None),
     )
     told = imports.claude_recall(app).facts
     (rule,) = [memory for memory in all_kept(app) if memory.kind is Kind.RULE]
-    assert (rule.body, rule.status, rule.lane) == ("Use pnpm, never npm", Status.CANDIDATE, Lane.AGENT)
+    assert (rule.body, rule.status, rule.lane) == (
+        "Use pnpm, never npm",
+        Status.CANDIDATE,
+        Lane.AGENT,
+    )
     assert [card.memory.id for card in rules.list_inbox(app).cards] == [rule.id]
     assert (told["rules"], told["threads"], told["duplicates"]) == (1, 1, 1)
     assert told["junk"] == {"a record of tools, not a memory": 1, "test data": 1}
@@ -464,18 +537,25 @@ def test_rules_of_claude_recall_wait_in_the_inbox(app: App):
 
 
 def test_entities_and_their_relations_become_threads_and_bridges(app: App, tmp_path: Path):
-    entities = {"Checkout": ["Runs on three machines", "Go"], "Ledger": ["Keeps every payment for ever"]}
+    entities = {
+        "Checkout": ["Runs on three machines", "Go"],
+        "Ledger": ["Keeps every payment for ever"],
+    }
     relations = {"Ledger": "depends_on", "Nobody": "knows"}
     lines: list[dict[str, object]] = [
         {"type": "entity", "name": name, "entityType": "service", "observations": said}
         for name, said in entities.items()
     ]
     lines += [
-        {"type": "relation", "from": "Checkout", "to": to, "relationType": kind} for to, kind in relations.items()
+        {"type": "relation", "from": "Checkout", "to": to, "relationType": kind}
+        for to, kind in relations.items()
     ]
     (tmp_path / "m.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     told = imports.mcp_memory(app, str(tmp_path / "m.jsonl")).facts
-    assert {one.title: one.topics for one in all_kept(app)} == {"Checkout": ("service",), "Ledger": ("service",)}
+    assert {one.title: one.topics for one in all_kept(app)} == {
+        "Checkout": ("service",),
+        "Ledger": ("service",),
+    }
     (bridge,) = app.reader(Scope.PROJECT).bridges()
     assert (str(bridge.type), told["bridges"]) == ("DEPENDS", 1)
 
@@ -488,7 +568,9 @@ def test_an_agents_own_notes_come_in_as_the_agents(app: App, tmp_path: Path):
         "---\nname: tests\ndescription: Run tests with make\nmetadata:\n  type: feedback\n---\n\n"
         "Run the tests with make test, not by hand.\n\n**Why:** It was asked for.\n", encoding="utf-8",
     )  # fmt: skip
-    (folder / "ports.md").write_text("The staging database listens on port 5433.\n", encoding="utf-8")
+    (folder / "ports.md").write_text(
+        "The staging database listens on port 5433.\n", encoding="utf-8"
+    )
     (folder / "recollect-use-pnpm-abc123.md").write_text("Ours.\n", encoding="utf-8")
     imports.memory_folder(app, str(folder))
     rule, thread = sorted(all_kept(app), key=lambda memory: memory.kind)
@@ -516,7 +598,9 @@ def test_rules_of_a_repository_wait_in_the_lowest_lane(app: App):
 
 
 @pytest.mark.parametrize("read", [imports.claude_mem, imports.claude_recall])
-@pytest.mark.parametrize("text", [b"", b"no database at all", b"SQLite format 3\x00 and then nothing sound", None])
+@pytest.mark.parametrize(
+    "text", [b"", b"no database at all", b"SQLite format 3\x00 and then nothing sound", None]
+)
 def test_a_file_that_is_no_such_database_is_refused(
     app: App, tmp_path: Path, read: Callable[[App, str], object], text: bytes | None
 ):
@@ -534,7 +618,14 @@ def test_a_file_that_is_no_such_database_is_refused(
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"type": "other"}', "[" * 100_000])
 def test_a_broken_line_changes_nothing_and_is_named(app: App, tmp_path: Path, line: str):
-    good = json.dumps({"type": "entity", "name": "Ledger", "entityType": "x", "observations": ["Keeps every payment"]})
+    good = json.dumps(
+        {
+            "type": "entity",
+            "name": "Ledger",
+            "entityType": "x",
+            "observations": ["Keeps every payment"],
+        }
+    )
     (tmp_path / "m.jsonl").write_text(f"{good}\n{line}\n", encoding="utf-8")
     with pytest.raises(BadImport, match="line 2"):
         imports.mcp_memory(app, str(tmp_path / "m.jsonl"))
@@ -567,5 +658,7 @@ def test_what_is_worth_nothing_is_named(one: ForeignMemory, reason: str):
 
 
 def test_texts_that_differ_in_numbers_and_marks_alone_are_alike():
-    assert words_key("Session 12: All 3 tests passed!") == words_key("session 7 - all 41 tests passed")
+    assert words_key("Session 12: All 3 tests passed!") == words_key(
+        "session 7 - all 41 tests passed"
+    )
     assert words_key("Use tabs") != words_key("Use spaces")

@@ -49,7 +49,9 @@ def ends(session: Transcript, event: EventName = EventName.TURN_ENDED) -> None:
     past_sessions.catch_up(session.app)
 
 
-def spoke(session: Transcript, said: str = "the queue is Redis now, not Kafka", *commands: str) -> None:
+def spoke(
+    session: Transcript, said: str = "the queue is Redis now, not Kafka", *commands: str
+) -> None:
     """A whole turn, and its end."""
     session.line("user", said)
     for command in commands:
@@ -59,7 +61,11 @@ def spoke(session: Transcript, said: str = "the queue is Redis now, not Kafka", 
 
 
 def all_rules(app: App) -> list[Rule]:
-    found = [one for scope in Scope for one in app.reader(scope).find(Query(kinds=(Kind.RULE,), limit=100))]
+    found = [
+        one
+        for scope in Scope
+        for one in app.reader(scope).find(Query(kinds=(Kind.RULE,), limit=100))
+    ]
     return [one for one in found if isinstance(one, Rule)]
 
 
@@ -78,11 +84,15 @@ def quote(words: str) -> str:
     return json.dumps({"rule": True, "quote": words, "type": "preference"})
 
 
-def test_an_unsure_prompt_is_asked_about_once_and_becomes_a_rule(quoting: StandIn, app: App, transcript: Transcript):
+def test_an_unsure_prompt_is_asked_about_once_and_becomes_a_rule(
+    quoting: StandIn, app: App, transcript: Transcript
+):
     transcript.line("user", "please run the tests")
     spoke(transcript, UNSURE)
     state = read_text(app.reader(app.scope), "questions") or ""
-    assert (str(transcript.path) in state, "snake" in state) == (True, False), "a pointer is kept, never words"
+    assert (str(transcript.path) in state, "snake" in state) == (True, False), (
+        "a pointer is kept, never words"
+    )
 
     run_model_jobs(app)
     run_model_jobs(app)
@@ -112,7 +122,9 @@ def test_an_answer_without_a_rule_changes_nothing(
     assert all_rules(app) == before
 
 
-def test_what_is_days_old_or_cannot_be_read_again_asks_nobody(quoting: StandIn, app: App, transcript: Transcript):
+def test_what_is_days_old_or_cannot_be_read_again_asks_nobody(
+    quoting: StandIn, app: App, transcript: Transcript
+):
     spoke(transcript, UNSURE)
     transcript.path.rename(transcript.path.with_suffix(".gone"))
     run_model_jobs(app)
@@ -132,7 +144,9 @@ def test_a_hook_asks_nobody(app: App, model: StandIn):
     assert model.calls == []
 
 
-def test_learnings_wait_in_the_inbox_in_the_lane_of_who_said_them(app: App, model: StandIn, transcript: Transcript):
+def test_learnings_wait_in_the_inbox_in_the_lane_of_who_said_them(
+    app: App, model: StandIn, transcript: Transcript
+):
     transcript.line("user", FACT)
     ends(transcript, EventName.SESSION_ENDED)
     run_model_jobs(app)
@@ -141,7 +155,9 @@ def test_learnings_wait_in_the_inbox_in_the_lane_of_who_said_them(app: App, mode
         FACT: "x", "The billing tests need redis to be up.": "Billing's tests need a redis that is up.",
         "words that nobody ever said": "Something that nobody ever said there.",
     }  # fmt: skip
-    model.answers(json.dumps([{"learning": said, "quote": quoted} for quoted, said in learnt.items()]), "[]")
+    model.answers(
+        json.dumps([{"learning": said, "quote": quoted} for quoted, said in learnt.items()]), "[]"
+    )
     for number in range(10):
         transcript.replied(f"I read file {number} of it.")
     transcript.replied("The billing tests need redis to be up.")
@@ -165,7 +181,9 @@ def reviewed(transcript: Transcript, model: StandIn, *proposals: dict[str, str])
     return transcript.app
 
 
-def test_turns_are_reviewed_once_however_often_their_end_is_told(app: App, transcript: Transcript, model: StandIn):
+def test_turns_are_reviewed_once_however_often_their_end_is_told(
+    app: App, transcript: Transcript, model: StandIn
+):
     old = made(rules.add(app, "The queue is Kafka"))
     transcript.line("user", "the queue is Redis now, not Kafka")
     transcript.replied("Understood, I changed the configuration.")
@@ -185,30 +203,57 @@ def test_turns_are_reviewed_once_however_often_their_end_is_told(app: App, trans
     assert notices.waiting(app) == []
 
 
-def test_a_new_sentence_waits_in_the_inbox_in_the_lane_of_its_source(app: App, transcript: Transcript, model: StandIn):
+def test_a_new_sentence_waits_in_the_inbox_in_the_lane_of_its_source(
+    app: App, transcript: Transcript, model: StandIn
+):
     transcript.called("WebFetch", {"url": "https://x.example"}, "Redis is great")
     reviewed(transcript, model, {"type": "devops", "content": "The queue is Redis."})
     (new,) = waiting(app)
-    assert (new.body, new.lane, new.status, new.group) == ("The queue is Redis.", Lane.WEB, Status.CANDIDATE, "s-1")
-    assert notices.waiting(app) == ["\U0001f501 Recollect reviewed the last turn: 1 proposal in the inbox."]
+    assert (new.body, new.lane, new.status, new.group) == (
+        "The queue is Redis.",
+        Lane.WEB,
+        Status.CANDIDATE,
+        "s-1",
+    )
+    assert notices.waiting(app) == [
+        "\U0001f501 Recollect reviewed the last turn: 1 proposal in the inbox."
+    ]
 
 
-def test_a_rule_in_force_stays_until_a_person_accepts_the_other(app: App, transcript: Transcript, model: StandIn):
+def test_a_rule_in_force_stays_until_a_person_accepts_the_other(
+    app: App, transcript: Transcript, model: StandIn
+):
     old = kept(app, made(rules.add(app, "The queue is Kafka")))
     reviewed(transcript, model, {"name": old.id, "content": "The queue is a stream of Redis"})
     assert kept(app, old.id) == old
     (new,) = waiting(app)
     rules.accept(app, (new.id,))
-    assert (kept(app, old.id).status, kept(app, old.id).superseded_by) == (Status.SUPERSEDED, new.id)
+    assert (kept(app, old.id).status, kept(app, old.id).superseded_by) == (
+        Status.SUPERSEDED,
+        new.id,
+    )
 
 
-def test_words_alone_are_changed_and_one_undo_takes_everything_back(app: App, transcript: Transcript, model: StandIn):
+def test_words_alone_are_changed_and_one_undo_takes_everything_back(
+    app: App, transcript: Transcript, model: StandIn
+):
     keep(app, KAFKA)
-    meant = {"content": "Redis carries it.", "status": "archived", "pinned": "true", "topics": "x", "lane": "user"}
+    meant = {
+        "content": "Redis carries it.",
+        "status": "archived",
+        "pinned": "true",
+        "topics": "x",
+        "lane": "user",
+    }
     reviewed(transcript, model, {"name": KAFKA.id, **meant}, {"content": "Kafka is gone."})
     new = kept(app, KAFKA.id)
     assert (new.body, new.lane, len(waiting(app))) == ("Redis carries it.", Lane.AGENT, 1)
-    assert (new.status, new.pinned, new.topics, new.title) == (KAFKA.status, False, KAFKA.topics, KAFKA.title)
+    assert (new.status, new.pinned, new.topics, new.title) == (
+        KAFKA.status,
+        False,
+        KAFKA.topics,
+        KAFKA.title,
+    )
     (change,) = [entry for _, entry in memories.log(app).entries if entry.op == "review"]
     memories.undo(app, change.change)
     old = kept(app, KAFKA.id)
@@ -228,13 +273,23 @@ def test_what_a_person_edited_meanwhile_or_pinned_stays_as_it_is(
         return answer
 
     monkeypatch.setattr(language_model, "answer_text", and_edit)
-    reviewed(transcript, model, {"name": KAFKA.id, "content": "Redis carries it."}, {"name": pin, "content": "Redis"})
+    reviewed(
+        transcript,
+        model,
+        {"name": KAFKA.id, "content": "Redis carries it."},
+        {"name": pin, "content": "Redis"},
+    )
 
-    assert [kept(app, id).body for id in (KAFKA.id, pin)] == ["Mine.", "The queue is Kafka, word for word"]
+    assert [kept(app, id).body for id in (KAFKA.id, pin)] == [
+        "Mine.",
+        "The queue is Kafka, word for word",
+    ]
     assert ('why="changed meanwhile"' in log_of(app), "why=pinned" in log_of(app)) == (True, True)
 
 
-def test_nothing_is_asked_of_silence_or_where_the_agent_wrote_memory(app: App, transcript: Transcript, model: StandIn):
+def test_nothing_is_asked_of_silence_or_where_the_agent_wrote_memory(
+    app: App, transcript: Transcript, model: StandIn
+):
     transcript.ran("make", "ok")
     ends(transcript)
     spoke(transcript, "remember that", "recollect pin 'Redis'")
@@ -255,7 +310,9 @@ def test_switched_off_nothing_is_noted(
     assert model.calls == []
 
 
-def test_a_model_that_fails_changes_nothing_and_is_not_asked_again(app: App, transcript: Transcript, model: StandIn):
+def test_a_model_that_fails_changes_nothing_and_is_not_asked_again(
+    app: App, transcript: Transcript, model: StandIn
+):
     program = model.path.read_text()
     model.path.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
     spoke(transcript)
@@ -266,9 +323,13 @@ def test_a_model_that_fails_changes_nothing_and_is_not_asked_again(app: App, tra
     assert (waiting(app), model.calls) == ([], [])
 
 
-def test_what_was_said_before_or_rejected_is_not_proposed_again(app: App, transcript: Transcript, model: StandIn):
+def test_what_was_said_before_or_rejected_is_not_proposed_again(
+    app: App, transcript: Transcript, model: StandIn
+):
     rules.add(app, "Use pnpm, never npm")
-    reviewed(transcript, model, {"content": "Use pnpm, never npm"}, {"content": "The queue is Redis."})
+    reviewed(
+        transcript, model, {"content": "Use pnpm, never npm"}, {"content": "The queue is Redis."}
+    )
     (one,) = waiting(app)
     rules.reject(app, (one.id,))
     spoke(transcript, "go on with the queue")
@@ -277,7 +338,9 @@ def test_what_was_said_before_or_rejected_is_not_proposed_again(app: App, transc
     assert waiting(app) == []
 
 
-def test_for_a_note_of_ones_own_a_note_waits_in_the_vaults_inbox(app: App, transcript: Transcript, model: StandIn):
+def test_for_a_note_of_ones_own_a_note_waits_in_the_vaults_inbox(
+    app: App, transcript: Transcript, model: StandIn
+):
     note = notes.save(app, "The queue is Kafka.", title="queue").plan.touched()[0]
     reviewed(transcript, model, {"name": note, "content": "The queue is Redis."})
     assert "The queue is Kafka." in (app.home.vault / "queue.md").read_text(encoding="utf-8")
@@ -286,7 +349,11 @@ def test_for_a_note_of_ones_own_a_note_waits_in_the_vaults_inbox(app: App, trans
 
 
 def test_by_hand_a_review_is_shown_first_and_written_when_told_to(
-    app: App, open_app: Opens, transcript: Transcript, model: StandIn, monkeypatch: pytest.MonkeyPatch
+    app: App,
+    open_app: Opens,
+    transcript: Transcript,
+    model: StandIn,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     model.answers('[{"content": "The queue is Redis."}]')
     assert turn_questions.review(app).summary == "No session was read here yet."

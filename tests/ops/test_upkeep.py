@@ -28,7 +28,9 @@ from tests.ops.ask import files, kept, made, pinned, titles
 from tests.ops.conftest import Opens
 
 PAGE = 4096
-posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links, shells and pipes are another matter there")
+posix = pytest.mark.skipif(
+    sys.platform == "win32", reason="modes, links, shells and pipes are another matter there"
+)
 
 
 def path_of(app: App) -> Path:
@@ -41,7 +43,10 @@ def path_of(app: App) -> Path:
 
 def lived_in(app: App) -> Path:
     """A store of some pages."""
-    ids = [pinned(app, f"Memory {number} of the xylographer. " + f"word{number} " * 100) for number in range(30)]
+    ids = [
+        pinned(app, f"Memory {number} of the xylographer. " + f"word{number} " * 100)
+        for number in range(30)
+    ]
     memories.link(app, ids[0], ids[1])
     memories.delete(app, (ids[29],))
     return path_of(app)
@@ -73,7 +78,9 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 @posix
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_file_is_kept_aside_and_the_next_command_starts_anew(app: App, open_app: Opens, damage: str):
+def test_a_damaged_file_is_kept_aside_and_the_next_command_starts_anew(
+    app: App, open_app: Opens, damage: str
+):
     path = lived_in(app)
     DAMAGES[damage](path)
     damaged = path.read_bytes()
@@ -99,7 +106,9 @@ def _raise_findings(app: App) -> None:
             raise StoreDamaged(findings[0].problem, hint="`recollect recover`")
 
 
-def test_with_a_whole_header_again_everything_sound_comes_back_but_what_was_deleted(app: App, open_app: Opens):
+def test_with_a_whole_header_again_everything_sound_comes_back_but_what_was_deleted(
+    app: App, open_app: Opens
+):
     gone = pinned(app, "gone")
     upkeep.backup(app)
     memories.delete(app, (gone,))
@@ -117,7 +126,9 @@ def test_with_a_whole_header_again_everything_sound_comes_back_but_what_was_dele
 
 
 @pytest.mark.parametrize("with_backup", [False, True])
-def test_a_page_that_was_lost_takes_only_what_was_on_it_and_no_backup_has(app: App, open_app: Opens, with_backup: bool):
+def test_a_page_that_was_lost_takes_only_what_was_on_it_and_no_backup_has(
+    app: App, open_app: Opens, with_backup: bool
+):
     path, before = lived_in(app), remembered(app)
     if with_backup:
         upkeep.backup(app)
@@ -160,8 +171,12 @@ def test_where_nothing_is_damaged_nothing_comes_back_and_backups_are_told_of(app
     assert remembered(app) == {}
 
 
-@pytest.mark.parametrize("lose", [Path.unlink, lambda path: path.write_bytes(b"")], ids=["gone", "emptied"])
-def test_a_lost_store_comes_back_from_its_backup(app: App, open_app: Opens, lose: Callable[[Path], object]):
+@pytest.mark.parametrize(
+    "lose", [Path.unlink, lambda path: path.write_bytes(b"")], ids=["gone", "emptied"]
+)
+def test_a_lost_store_comes_back_from_its_backup(
+    app: App, open_app: Opens, lose: Callable[[Path], object]
+):
     path, before = lived_in(app), remembered(app)
     upkeep.backup(app)
     app.close()
@@ -206,13 +221,18 @@ def test_the_database_of_another_program_stays_as_it_is(app: App, open_app: Open
         with pytest.raises(StoreForeign) as problem:
             use(open_app())
         assert problem.value.hint
-    assert {item for item in files(tmp_path).items() ^ before.items() if "logs" not in item[0]} == set()
+    assert {
+        item for item in files(tmp_path).items() ^ before.items() if "logs" not in item[0]
+    } == set()
 
 
 def test_one_damaged_store_is_named_by_doctor_and_leaves_the_other_alone(app: App, open_app: Opens):
     pinned(app, "Everywhere.", user=True)
     zero_the_header(lived_in(app))
-    assert "recollect recover" in {check.name: check.repair for check in doctor(open_app()).checks}["project store"]
+    assert (
+        "recollect recover"
+        in {check.name: check.repair for check in doctor(open_app()).checks}["project store"]
+    )
     assert titles(open_app(), "everywhere") == {"Everywhere."}
 
 
@@ -227,7 +247,9 @@ def test_two_projects_of_one_name_do_not_see_each_other(open_app: Opens):
     id = pinned(one, "The till is in cents.")
     pinned(other, "Stock is counted nightly.")
     assert titles(other, "till cents") == set()
-    assert [card.memory.title for card in memories.threads(other).cards] == ["Stock is counted nightly."]
+    assert [card.memory.title for card in memories.threads(other).cards] == [
+        "Stock is counted nightly."
+    ]
     with pytest.raises(UnknownId) as problem:
         memories.show(other, id)
     assert problem.value.near == () or id not in problem.value.near
@@ -251,7 +273,11 @@ def test_the_home_folder_and_the_root_are_no_project(open_app: Opens, place: str
     with pytest.raises(NoProject):
         transfer.import_jsonl(app, "x.jsonl")
     assert not app.home.root.exists(), "nothing was read"
-    for write in (lambda: memories.pin(app, "x"), lambda: rules.add(app, "x"), lambda: attach(app, "x-0123456789ab")):
+    for write in (
+        lambda: memories.pin(app, "x"),
+        lambda: rules.add(app, "x"),
+        lambda: attach(app, "x-0123456789ab"),
+    ):
         with pytest.raises(NoProject) as problem:
             write()
         assert problem.value.hint
@@ -273,7 +299,9 @@ def test_a_folder_that_moved_is_given_its_memory_back(open_app: Opens):
     assert titles(open_app(after), "new") == {"New."}
 
 
-def test_an_id_that_another_process_took_is_drawn_again(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
+def test_an_id_that_another_process_took_is_drawn_again(
+    open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
     one, other = open_app(), open_app()
     first = pinned(one, "one")
     taken, mint = iter([first]), Mint(other.clock)
@@ -283,7 +311,9 @@ def test_an_id_that_another_process_took_is_drawn_again(open_app: Opens, monkeyp
     assert (kept(one, first).body, kept(one, second).body) == ("one", "two")
 
 
-def test_an_id_that_is_always_taken_is_an_error_and_nothing_is_lost(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
+def test_an_id_that_is_always_taken_is_an_error_and_nothing_is_lost(
+    open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
     one = open_app()
     taken = kept(one, pinned(one, "one"))
     app = open_app()
@@ -318,7 +348,10 @@ app.close()
 
 def test_processes_that_write_at_once_lose_nothing(open_app: Opens):
     """From no home at all: they race for making it, too."""
-    running = [subprocess.Popen([sys.executable, "-c", WRITER, str(n)], stderr=subprocess.PIPE) for n in range(3)]
+    running = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(n)], stderr=subprocess.PIPE)
+        for n in range(3)
+    ]
     assert [process.communicate(timeout=120)[1] for process in running] == [b"", b"", b""]
     app = open_app()
     bodies = {memory.body for memory, _ in app.reader(Scope.PROJECT).each()}
@@ -345,7 +378,9 @@ def recollect(*args: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="permissions are tried where root can be bound by them")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="permissions are tried where root can be bound by them"
+)
 def test_a_home_that_cannot_be_written_can_be_read_and_is_left_alone(app: App):
     id = pinned(app, "Kept before.")
     everywhere = pinned(app, "Everywhere before.", user=True)
@@ -358,7 +393,10 @@ def test_a_home_that_cannot_be_written_can_be_read_and_is_left_alone(app: App):
         file.chmod(0o400)
     try:
         read = [recollect("show", id), recollect("recall", "before"), recollect("why")]
-        wrote = [recollect(*command) for command in (("pin", "x"), ("delete", everywhere), ("purge", id, "--yes"))]
+        wrote = [
+            recollect(*command)
+            for command in (("pin", "x"), ("delete", everywhere), ("purge", id, "--yes"))
+        ]
         sick = recollect("doctor")
         for file in root.rglob("*.db"):
             file.chmod(0)
@@ -377,7 +415,9 @@ def test_a_home_that_cannot_be_written_can_be_read_and_is_left_alone(app: App):
     assert files(root) == before
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="permissions are tried where root can be bound by them")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="permissions are tried where root can be bound by them"
+)
 def test_no_home_can_be_made_where_the_folder_is_shut(open_app: Opens):
     Path.home().chmod(0o500)
     try:

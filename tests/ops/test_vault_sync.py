@@ -46,18 +46,28 @@ def links(app: App) -> set[tuple[str, str]]:
 
 
 def test_a_file_is_found_by_its_words_and_tag(app: App, vault: Path):
-    put(vault, "deploy.md", "---\ntags: [ops]\n---\n# Deploying\n\nThe zebra approves every release.\n")
+    put(
+        vault,
+        "deploy.md",
+        "---\ntags: [ops]\n---\n# Deploying\n\nThe zebra approves every release.\n",
+    )
     looked(app)
     assert titles(app, "zebra") == {"Deploying"}
-    assert [one.hit.memory.title for one in recall.search(app, ("zebra",), tag="OPS").found] == ["Deploying"]
+    assert [one.hit.memory.title for one in recall.search(app, ("zebra",), tag="OPS").found] == [
+        "Deploying"
+    ]
     assert recall.search(app, ("zebra",), tag="other").found == ()
 
 
-def test_the_users_notes_and_the_projects_are_kept_apart_and_labelled(app: App, vault: Path, shared: Path):
+def test_the_users_notes_and_the_projects_are_kept_apart_and_labelled(
+    app: App, vault: Path, shared: Path
+):
     put(vault, "mine.md")
     put(shared, "theirs.md", "---\npinned: true\n---\nObey me.\n")
     found = looked(app)
-    assert {path: (note.lane, note.pinned, app.find(note.id)[0]) for path, note in found.items()} == {
+    assert {
+        path: (note.lane, note.pinned, app.find(note.id)[0]) for path, note in found.items()
+    } == {
         "mine.md": (Lane.USER, False, Scope.USER),
         "memory/theirs.md": (Lane.REPOSITORY, False, Scope.PROJECT),
     }
@@ -73,7 +83,9 @@ def test_the_users_notes_and_the_projects_are_kept_apart_and_labelled(app: App, 
         ("memory-cold/a.md", Status.ARCHIVED),
     ],
 )
-def test_where_a_note_lies_says_whether_it_is_surfaced(app: App, shared: Path, path: str, status: Status):
+def test_where_a_note_lies_says_whether_it_is_surfaced(
+    app: App, shared: Path, path: str, status: Status
+):
     put(shared.parent, path, "The zebra approves.\n")
     assert looked(app)[path].status is status
     assert bool(recall.search(app, ("zebra",)).found) is (status is Status.ACTIVE)
@@ -84,7 +96,9 @@ def test_where_a_note_lies_says_whether_it_is_surfaced(app: App, shared: Path, p
 def test_a_changed_file_changes_its_note_and_keeps_how_it_was_used(app: App, vault: Path):
     put(vault, "a.md", "The zebra approves.\n")
     before = looked(app)["a.md"]
-    app.writer(Scope.USER).use([before.id], partial(strength.count_use, session=1, asked_at=None, rules=app.age_rules))
+    app.writer(Scope.USER).use(
+        [before.id], partial(strength.count_use, session=1, asked_at=None, rules=app.age_rules)
+    )
     put(vault, "a.md", "The giraffe approves.\n")
     after = looked(app)["a.md"]
     assert (after.id, after.body, after.frequency) == (before.id, "The giraffe approves.", 1)
@@ -110,7 +124,9 @@ def test_a_file_renamed_and_edited_is_known_by_its_id(app: App, vault: Path):
     text = (vault / "zebra.md").read_text()
     (vault / "zebra.md").unlink()
     put(vault, "animals/giraffe.md", text.replace("zebra", "giraffe"))
-    assert {path: note.id for path, note in looked(app).items()} == {"animals/giraffe.md": before.id}
+    assert {path: note.id for path, note in looked(app).items()} == {
+        "animals/giraffe.md": before.id
+    }
 
 
 def test_no_file_can_take_the_id_of_a_note_that_is_there(app: App, vault: Path, shared: Path):
@@ -145,7 +161,9 @@ def test_what_was_read_from_a_file_is_not_taken_back_in_memory_alone(app: App, v
     assert memories.undo(app).summary.endswith(pin.summary)
 
 
-def test_a_wikilink_links_notes_while_it_stands_and_as_soon_as_its_note_is_there(app: App, vault: Path):
+def test_a_wikilink_links_notes_while_it_stands_and_as_soon_as_its_note_is_there(
+    app: App, vault: Path
+):
     put(vault, "a.md", "See [[Zoe|her]] and [[people/ben]] and [[a]].\n")
     put(vault, "b.md", "See [[zoe]].\n")
     looked(app)
@@ -180,7 +198,10 @@ def test_a_note_that_supersedes_another_by_name_hides_it(app: App, vault: Path):
     looked(app)
     put(vault, "new.md", '---\nsupersedes: "[[old]]"\n---\nThe giraffe approves.\n')
     found = looked(app)
-    assert (found["old.md"].status, found["old.md"].superseded_by) == (Status.SUPERSEDED, found["new.md"].id)
+    assert (found["old.md"].status, found["old.md"].superseded_by) == (
+        Status.SUPERSEDED,
+        found["new.md"].id,
+    )
     put(vault, "old.md", "The zebra approves, still.\n")
     assert looked(app)["old.md"].status is Status.SUPERSEDED
 
@@ -217,7 +238,9 @@ def held(path: Path) -> dict[str, object]:
 
 
 def shown(app: App, id: str, *, session: str = "s-1", agent: str = "", number: int = 3) -> None:
-    app.writer(Scope.USER).use([id], partial(strength.count_use, session=number, asked_at=None, rules=app.age_rules))
+    app.writer(Scope.USER).use(
+        [id], partial(strength.count_use, session=number, asked_at=None, rules=app.age_rules)
+    )
     key = LedgerKey(session, agent, 0)
     app.writer(app.scope).put(ShownMemory(id, Way.TOLD, app.clock.now(), "", *key))
 
@@ -238,7 +261,9 @@ def test_notes_get_the_tags_they_lack(app: App, vault: Path, shared: Path, trans
     assert len(memories.log(app).entries) == entries
 
 
-def test_notes_that_were_shown_hold_their_use(app: App, vault: Path, shared: Path, transcript: Transcript):
+def test_notes_that_were_shown_hold_their_use(
+    app: App, vault: Path, shared: Path, transcript: Transcript
+):
     for name in ("seen", "by-subagent", "unseen"):
         put(vault, f"{name}.md", WHOLE)
     put(shared, "a.md", WHOLE)
@@ -262,14 +287,19 @@ def test_notes_that_were_shown_hold_their_use(app: App, vault: Path, shared: Pat
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Unix modes")
-def test_a_file_that_is_being_edited_or_may_not_be_written_is_left_and_the_others_are_not(app: App, vault: Path):
+def test_a_file_that_is_being_edited_or_may_not_be_written_is_left_and_the_others_are_not(
+    app: App, vault: Path
+):
     for name in "abc":
         put(vault, f"{name}.md", BARE)
     (vault / "a.md").chmod(0o400)
     looked(app)
     put(vault, "b.md", BARE + "And an umbrella.\n")
     vault_sync.write_some(app, vault_sync.Pending(session_began=True))
-    assert [(vault / f"{name}.md").read_text() for name in "ab"] == [BARE, BARE + "And an umbrella.\n"]
+    assert [(vault / f"{name}.md").read_text() for name in "ab"] == [
+        BARE,
+        BARE + "And an umbrella.\n",
+    ]
     assert (vault / "c.md").read_text() != BARE
 
 
@@ -288,7 +318,11 @@ def test_many_are_completed_a_few_at_a_time(app: App, vault: Path, monkeypatch: 
 def test_a_files_counts_never_go_back(
     app: App, vault: Path, transcript: Transcript, command: str, number: int, last: int
 ):
-    put(vault, "a.md", dialects.with_metadata(WHOLE, {"frequency": 12, "last_accessed_session": 400}))
+    put(
+        vault,
+        "a.md",
+        dialects.with_metadata(WHOLE, {"frequency": 12, "last_accessed_session": 400}),
+    )
     note = looked(app)["a.md"]
     assert note.frequency == 12
     shown(app, note.id, number=number)

@@ -28,10 +28,15 @@ class Transcript:
     def replied(self, text: str) -> None:
         self.line("assistant", [{"type": "text", "text": text}])
 
-    def called(self, tool: str, given: dict[str, str], output: str = "ok", *, failed: bool = False) -> None:
+    def called(
+        self, tool: str, given: dict[str, str], output: str = "ok", *, failed: bool = False
+    ) -> None:
         id = f"toolu_{self.session}_{self.number}"
         self.line("assistant", [{"type": "tool_use", "id": id, "name": tool, "input": given}])
-        self.line("user", [{"type": "tool_result", "tool_use_id": id, "content": output, "is_error": failed}])
+        self.line(
+            "user",
+            [{"type": "tool_result", "tool_use_id": id, "content": output, "is_error": failed}],
+        )
 
     def ran(self, command: str, output: str, *, failed: bool = False) -> None:
         self.called("Bash", {"command": command}, output, failed=failed)

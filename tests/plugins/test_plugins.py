@@ -20,10 +20,18 @@ def read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def call(home: Path, *args: str, cwd: Path = ROOT, **environ: str) -> subprocess.CompletedProcess[str]:
+def call(
+    home: Path, *args: str, cwd: Path = ROOT, **environ: str
+) -> subprocess.CompletedProcess[str]:
     passed = {"HOME": str(home), "PATH": "/usr/bin:/bin", **environ}
     return subprocess.run(
-        ["/bin/sh", CALL, *args], env=passed, cwd=cwd, input="{}", capture_output=True, text=True, timeout=60
+        ["/bin/sh", CALL, *args],
+        env=passed,
+        cwd=cwd,
+        input="{}",
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
 
 
@@ -35,9 +43,15 @@ def script(path: Path, body: str) -> Path:
 
 
 def test_it_hears_of_the_same_events_as_the_settings_would_and_its_server_is_told_of_as_there():
-    call, speaks = '/bin/sh "${CLAUDE_PLUGIN_ROOT}"/scripts/call hook {} 2>/dev/null || :', agent("claude-code")
+    call, speaks = (
+        '/bin/sh "${CLAUDE_PLUGIN_ROOT}"/scripts/call hook {} 2>/dev/null || :',
+        agent("claude-code"),
+    )
     hooks = speaks.hooks(Places(Path("/"), None, {"PATH": ""}))
-    wanted = {one.event: [{"hooks": [speaks.hook_json(call.replace("{}", one.event), one)]}] for one in hooks}
+    wanted = {
+        one.event: [{"hooks": [speaks.hook_json(call.replace("{}", one.event), one)]}]
+        for one in hooks
+    }
     assert read(PLUGIN / "hooks" / "hooks.json")["hooks"] == wanted
     assert list(wanted) == list(default_agent().EVENTS_SINCE)
     (server,) = read(PLUGIN / ".mcp.json")["mcpServers"].items()
@@ -46,7 +60,10 @@ def test_it_hears_of_the_same_events_as_the_settings_would_and_its_server_is_tol
 
 
 def test_it_has_the_programs_version_the_installed_skill_and_commands_that_no_model_calls():
-    plugin, market = read(PLUGIN / ".claude-plugin" / "plugin.json"), read(ROOT / ".claude-plugin" / "marketplace.json")
+    plugin, market = (
+        read(PLUGIN / ".claude-plugin" / "plugin.json"),
+        read(ROOT / ".claude-plugin" / "marketplace.json"),
+    )
     assert plugin["version"] == __version__
     (offered,) = market["plugins"]
     assert offered["name"] == plugin["name"]
@@ -54,7 +71,9 @@ def test_it_has_the_programs_version_the_installed_skill_and_commands_that_no_mo
     own = (PLUGIN / "skills" / "memory" / "SKILL.md").read_text(encoding="utf-8")
     installed = (ROOT / "src" / "recollect" / "agents" / "skill.md").read_text(encoding="utf-8")
     assert own == installed.replace("name: recollect\n", "name: memory\n", 1)
-    commands = {path.stem: path.read_text(encoding="utf-8") for path in (PLUGIN / "commands").iterdir()}
+    commands = {
+        path.stem: path.read_text(encoding="utf-8") for path in (PLUGIN / "commands").iterdir()
+    }
     assert set(commands) == {"recall", "status", "why", "pin"}
     assert all("disable-model-invocation: true" in text for text in commands.values())
 
@@ -63,7 +82,12 @@ def test_without_the_program_a_hook_says_nothing_and_status_what_to_do(tmp_path:
     before = [*tmp_path.iterdir()]
     for event in default_agent().EVENTS_SINCE:
         ran = call(tmp_path, "hook", event)
-        assert (ran.returncode, ran.stdout, ran.stderr, [*tmp_path.iterdir()]) == (0, "", "", before)
+        assert (ran.returncode, ran.stdout, ran.stderr, [*tmp_path.iterdir()]) == (
+            0,
+            "",
+            "",
+            before,
+        )
     ran = call(tmp_path, "status")
     assert ran.returncode == 0
     assert "uv tool install" in ran.stdout
@@ -72,23 +96,33 @@ def test_without_the_program_a_hook_says_nothing_and_status_what_to_do(tmp_path:
 def test_an_event_goes_to_the_own_hook_of_the_home_that_is_named_with_a_mark(tmp_path: Path):
     script(tmp_path / ".recollect" / "bin" / "hook", 'echo "$@ $RECOLLECT_VIA"')
     assert call(tmp_path, "hook", "Stop").stdout == "Stop plugin\n"
-    assert call(tmp_path, "hook", "Stop", "--deadline-ms", "9").stdout == "Stop --deadline-ms 9 plugin\n"
+    assert (
+        call(tmp_path, "hook", "Stop", "--deadline-ms", "9").stdout
+        == "Stop --deadline-ms 9 plugin\n"
+    )
     script(tmp_path / "elsewhere" / "bin" / "hook", "echo there")
     for named in (f"{tmp_path}/elsewhere", "~/elsewhere"):
         assert call(tmp_path, "hook", "Stop", RECOLLECT_HOME=named).stdout == "there\n"
 
 
-@pytest.mark.parametrize("named", ["{at}/project/evil", "{at}/other/../project/evil", "evil", "./evil"])
+@pytest.mark.parametrize(
+    "named", ["{at}/project/evil", "{at}/other/../project/evil", "evil", "./evil"]
+)
 def test_what_a_projects_tree_holds_is_not_run(tmp_path: Path, named: str):
     project, home = tmp_path / "project", named.format(at=tmp_path)
     script(project / "evil" / "bin" / "hook", "echo evil")
-    ran = call(tmp_path, "hook", "Stop", cwd=project, RECOLLECT_HOME=home, CLAUDE_PROJECT_DIR=str(project))
+    ran = call(
+        tmp_path, "hook", "Stop", cwd=project, RECOLLECT_HOME=home, CLAUDE_PROJECT_DIR=str(project)
+    )
     assert ran.stdout == ""
 
 
 def test_the_first_session_makes_what_is_called_and_no_other_event_does(tmp_path: Path):
     bin = tmp_path / "bin"
-    script(bin / "recollect", f'mkdir -p "$HOME/.recollect/bin"; cp {bin}/answer "$HOME/.recollect/bin/hook"')
+    script(
+        bin / "recollect",
+        f'mkdir -p "$HOME/.recollect/bin"; cp {bin}/answer "$HOME/.recollect/bin/hook"',
+    )
     script(bin / "answer", 'echo "answered $@"')
     path = f"{bin}:/usr/bin:/bin"
 

@@ -31,8 +31,14 @@ MADE = Record(
 def found(memory: Memory, score: Callable[[str], float], turn: Message | None = None) -> Hit:
     """As the engine finds it; `score` says how well a piece matches."""
     text = memory.body if turn is None else turn.content
-    own = [span for span in spans(memory, (turn,) if turn else ()) if span.message_id == (turn.id if turn else "")]
-    pieces = tuple(Piece(span.start, span.start + span.length, score(span.of(text))) for span in own)
+    own = [
+        span
+        for span in spans(memory, (turn,) if turn else ())
+        if span.message_id == (turn.id if turn else "")
+    ]
+    pieces = tuple(
+        Piece(span.start, span.start + span.length, score(span.of(text))) for span in own
+    )
     return Hit(memory, 0.5, (), turn, pieces)
 
 
@@ -41,7 +47,9 @@ def of_record(made: Record, score: Callable[[str], float] = lambda _: 0.5) -> Hi
     return found(talk, score, Message("m1", talk.id, NOW, TURN, made.text()))
 
 
-def shown(made: Record, score: Callable[[str], float] = lambda _: 0.5, chars: int = 1_200) -> tuple[str, ...]:
+def shown(
+    made: Record, score: Callable[[str], float] = lambda _: 0.5, chars: int = 1_200
+) -> tuple[str, ...]:
     return with_passages(of_record(made, score), chars).shown
 
 
@@ -54,7 +62,8 @@ def test_an_earlier_question_is_never_shown_and_what_a_person_states_is():
 
 def test_what_a_person_states_has_room_beside_a_long_answer():
     made = Record(
-        asked="We no longer ship to Zurich. Can you look at the rates?", said="The rates are read once a day. " * 100
+        asked="We no longer ship to Zurich. Can you look at the rates?",
+        said="The rates are read once a day. " * 100,
     )
     text = " ".join(shown(made, lambda piece: "rates" in piece, 400))
     assert "We no longer ship to Zurich." in text
@@ -62,7 +71,9 @@ def test_what_a_person_states_has_room_beside_a_long_answer():
 
 
 def test_what_says_nothing_takes_no_room():
-    made = Record(asked="go on?", said="The clock is an hour behind.\n\n---\n\n2.\n\nDone.\n\nIt is :8081.")
+    made = Record(
+        asked="go on?", said="The clock is an hour behind.\n\n---\n\n2.\n\nDone.\n\nIt is :8081."
+    )
     assert shown(made) == ("The clock is an hour behind.", "It is :8081.")
 
 
@@ -72,13 +83,17 @@ def test_decisions_and_what_was_said_come_before_commands_and_files_each_once_an
     assert second.startswith("I looked at the container.")
     assert set(rest) == {MADE.changed, MADE.ran}
     text = " ".join((first, second, *rest))
-    assert (text.count("an hour behind"), text.count("pass again")) == (1, 1), "shown where it was said"
+    assert (text.count("an hour behind"), text.count("pass again")) == (1, 1), (
+        "shown where it was said"
+    )
     assert not any(f"{role}:" in text for role in ("Found", "Ran", "Said"))
     assert "an hour behind" in " ".join(shown(Record(found=MADE.found, said="Done.")))
 
 
 def test_the_best_passage_comes_first_with_what_stands_around_it():
-    body = "\n\n".join(f"Paragraph {number} is about {number * 7}. " + "It goes on. " * 12 for number in range(30))
+    body = "\n\n".join(
+        f"Paragraph {number} is about {number * 7}. " + "It goes on. " * 12 for number in range(30)
+    )
     hit = found(note("Long", body=body), lambda piece: 0.9 if "Paragraph 20 " in piece else 0.1)
     first, *_ = with_passages(hit, 600).shown
     assert "Paragraph 20 " in first
@@ -87,7 +102,10 @@ def test_the_best_passage_comes_first_with_what_stands_around_it():
 
 
 def test_the_title_is_not_shown_again():
-    hit = found(note("Deploys", body="Deploys\n\n" + "They run from the release branch. " * 9), lambda _: 0.5)
+    hit = found(
+        note("Deploys", body="Deploys\n\n" + "They run from the release branch. " * 9),
+        lambda _: 0.5,
+    )
     assert all(said != "Deploys" for said in with_passages(hit, 200).shown)
 
 
@@ -101,7 +119,9 @@ bodies = st.lists(sentences, max_size=40).map(". ".join)
 
 
 @given(bodies, st.integers(20, 1_500), st.randoms(use_true_random=False))
-def test_passages_are_parts_of_the_text_within_the_limit_and_none_twice(body: str, chars: int, chance):
+def test_passages_are_parts_of_the_text_within_the_limit_and_none_twice(
+    body: str, chars: int, chance
+):
     hit = found(note("Any", body=body), lambda _: chance.random())
     shown = with_passages(hit, chars).shown
     assert sum(map(len, shown)) <= chars
@@ -109,7 +129,9 @@ def test_passages_are_parts_of_the_text_within_the_limit_and_none_twice(body: st
     for said in shown:
         assert said.rstrip("\u2026") in rest
         rest = rest.replace(said.rstrip("\u2026"), "\x00", 1)
-    assert shown or not any(piece.score > 0 for piece in hit.pieces if hit.text[piece.start : piece.end].strip())
+    assert shown or not any(
+        piece.score > 0 for piece in hit.pieces if hit.text[piece.start : piece.end].strip()
+    )
     assert len(with_passages(hit, chars).summary) <= 100
 
 
@@ -118,21 +140,31 @@ def test_who_did_not_ask_is_not_told_that_work_went_on(said: str):
     record = Record(asked="do it", said=f"{said}\nThe importer reads UTF-16 files.")
     assert said not in " ".join(unasked_passages(of_record(record)))
     rule = "Commit messages are written in German."
-    assert unasked_passages(of_record(Record(asked="do it", said=rule))) == (rule,), "something else"
+    assert unasked_passages(of_record(Record(asked="do it", said=rule))) == (rule,), (
+        "something else"
+    )
 
 
 # A language model chooses
 
 
-NOTE = CandidateLine("note_20260201_083000_aaaaaa", "memory/deploy.md", "How we deploy", (), "Through staging first.")
+NOTE = CandidateLine(
+    "note_20260201_083000_aaaaaa", "memory/deploy.md", "How we deploy", (), "Through staging first."
+)
 RULE = CandidateLine(
-    "rule_20260201_083000_bbbbbb", "rule_20260201_083000_bbbbbb", "Use pnpm", (), "Use pnpm, never npm"
+    "rule_20260201_083000_bbbbbb",
+    "rule_20260201_083000_bbbbbb",
+    "Use pnpm",
+    (),
+    "Use pnpm, never npm",
 )
 AMONG = (NOTE, RULE)
 
 
 def test_the_first_pass_shows_one_pointer_a_line():
-    ask = question(Use.RECALL_BROAD, "ship it", AMONG, template="recall-broad", model="opus", seconds=30)
+    ask = question(
+        Use.RECALL_BROAD, "ship it", AMONG, template="recall-broad", model="opus", seconds=30
+    )
     assert dict(ask.fields) == {
         "asked": "<user_prompt>\nship it\n</user_prompt>\n\nAvailable memories:\n"
         "memory/deploy.md: How we deploy\nrule_20260201_083000_bbbbbb: Use pnpm"
@@ -173,7 +205,15 @@ def test_none_is_an_answer(answer: str):
 
 
 @pytest.mark.parametrize(
-    "answer", ["I cannot help with that.", "memory/other.md", "\x00\x00", "{" * 10_000, "../../etc/passwd", "deploying"]
+    "answer",
+    [
+        "I cannot help with that.",
+        "memory/other.md",
+        "\x00\x00",
+        "{" * 10_000,
+        "../../etc/passwd",
+        "deploying",
+    ],
 )
 def test_what_names_nothing_that_was_offered_is_no_answer(answer: str):
     assert read_answer(answer, AMONG) is None
@@ -195,13 +235,20 @@ def test_only_as_many_are_offered_as_fit():
 
 STOP = frozenset({"how", "do", "we", "the", "a"})
 DEPLOY = CandidateLine(
-    "note_1", "ops/deploy-guide.md", "How releases reach production", ("kubernetes", "rollout"), "Ask Anna."
+    "note_1",
+    "ops/deploy-guide.md",
+    "How releases reach production",
+    ("kubernetes", "rollout"),
+    "Ask Anna.",
 )
 PLAIN = CandidateLine("rule_1", "rule_1", "Use pnpm, never npm")
 
 
 def filtered(prompt: str, *candidates: CandidateLine, in_content: bool = False) -> list[str]:
-    return [one.id for one in filter_by_keywords(prompt, candidates, stop_words=STOP, in_content=in_content)]
+    return [
+        one.id
+        for one in filter_by_keywords(prompt, candidates, stop_words=STOP, in_content=in_content)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -217,7 +264,9 @@ def test_one_keyword_is_enough(prompt: str):
     assert filtered(prompt, DEPLOY) == ["note_1"]
 
 
-@pytest.mark.parametrize("prompt", ["how do we do the", "", "???", "an apple", "releases reach production"])
+@pytest.mark.parametrize(
+    "prompt", ["how do we do the", "", "???", "an apple", "releases reach production"]
+)
 def test_stop_words_others_and_descriptions_of_notes_that_name_words_are_not(prompt: str):
     assert filtered(prompt, DEPLOY) == []
 

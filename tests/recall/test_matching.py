@@ -33,7 +33,9 @@ YESTERDAY = Span.of(NOW.plus(days=-1.5).datetime(), NOW.plus(days=-0.5).datetime
 
 def term(name: str, *passages: int, strength: float = 1.0, of: int | None = None) -> TermEvidence:
     """Stands in these passages; `of` where it stands in more of them than are told."""
-    return TermEvidence(name, len(passages) if of is None else of, tuple((p, strength) for p in passages))
+    return TermEvidence(
+        name, len(passages) if of is None else of, tuple((p, strength) for p in passages)
+    )
 
 
 def spoken(passages: int, *terms: TermEvidence) -> WordEvidence:
@@ -49,7 +51,10 @@ def matched(
     """Every passage is its own memory unless `owners` says whose it is; `voices`: how much is in the first person."""
     words = score_terms(stores)
     own = [owners or {p: p for t in store.terms for p, _ in t.rows} for store in stores]
-    whose = [{p: Owner(memory, memory, (voices or {}).get(p, 0)) for p, memory in one.items()} for one in own]
+    whose = [
+        {p: Owner(memory, memory, (voices or {}).get(p, 0)) for p, memory in one.items()}
+        for one in own
+    ]
     return words, matching.match_units(words, whose, voice)
 
 
@@ -57,7 +62,9 @@ def near(best: float, middle: float | None = None, *, voiced: float | None = Non
     return Nearness(best, best if middle is None else middle, 1, best if voiced is None else voiced)
 
 
-def place(group: str = "", before: tuple[int, ...] = (), after: tuple[int, ...] = (), **more: Any) -> Place:
+def place(
+    group: str = "", before: tuple[int, ...] = (), after: tuple[int, ...] = (), **more: Any
+) -> Place:
     return Place(group, before, after, **more)
 
 
@@ -75,13 +82,19 @@ def ranked(matches: dict[Ref, Match]) -> list[int]:
 def stores(draw: st.DrawFn) -> WordEvidence:
     """What a real store could say: no term in more passages than there are, no strength above the most."""
     passages = draw(st.integers(1, 30))
-    rows = st.dictionaries(st.integers(1, passages), st.floats(0.01, STRONGEST), min_size=1, max_size=passages)
+    rows = st.dictionaries(
+        st.integers(1, passages), st.floats(0.01, STRONGEST), min_size=1, max_size=passages
+    )
     terms = draw(st.dictionaries(st.sampled_from("abcdef"), rows, max_size=6))
-    return WordEvidence(passages, tuple(TermEvidence(name, len(r), tuple(r.items())) for name, r in terms.items()))
+    return WordEvidence(
+        passages, tuple(TermEvidence(name, len(r), tuple(r.items())) for name, r in terms.items())
+    )
 
 
 @given(st.lists(stores(), min_size=1, max_size=3))
-def test_nothing_scores_above_a_perfect_match_and_the_order_of_stores_does_not_matter(evidence: list[WordEvidence]):
+def test_nothing_scores_above_a_perfect_match_and_the_order_of_stores_does_not_matter(
+    evidence: list[WordEvidence],
+):
     words, found = matched(*evidence)
     _, backwards = matched(*reversed(evidence))
     for (store, memory), match in found.items():
@@ -109,17 +122,25 @@ def test_two_stores_make_one_order():
 
 
 def test_a_memory_is_as_good_as_its_best_passage_and_whole_by_each_terms_best():
-    evidence = spoken(50, term("a", 1), term("b", 1, strength=0.5), TermEvidence("b2", 1, ()), term("c", 2))
+    evidence = spoken(
+        50, term("a", 1), term("b", 1, strength=0.5), TermEvidence("b2", 1, ()), term("c", 2)
+    )
     words, found = matched(evidence, owners={1: 7, 2: 7})
     [match] = found.values()
     assert match.best == pytest.approx(words.rarity["a"] + 0.5 * words.rarity["b"])
     _, half = matched(spoken(100, term("a", 1, 2), term("b", 1, 3)))
-    assert [half[0, memory].cover for memory in (1, 2, 3)] == [1.0, pytest.approx(0.5), pytest.approx(0.5)]
+    assert [half[0, memory].cover for memory in (1, 2, 3)] == [
+        1.0,
+        pytest.approx(0.5),
+        pytest.approx(0.5),
+    ]
     assert match.whole == pytest.approx(match.best + words.rarity["c"])
 
 
 def test_only_the_best_passages_go_on_and_those_that_somebody_owns():
-    evidence = [spoken(1_000, TermEvidence("a", 1_000, tuple((p, p / 1_000) for p in range(1, 1_001))))]
+    evidence = [
+        spoken(1_000, TermEvidence("a", 1_000, tuple((p, p / 1_000) for p in range(1, 1_001))))
+    ]
     assert set(score_terms(evidence).passages[0]) == set(range(1_001 - matching.KEPT, 1_001))
     assert len(score_terms(evidence, 1_000).passages[0]) == 1_000
     words = score_terms([spoken(9, term("a", 1, 2))])
@@ -159,7 +180,9 @@ by_words = st.dictionaries(
 )
 by_vectors = st.dictionaries(refs, st.builds(near, st.floats(-1, 1), st.floats(-1, 1)))
 numbers = st.lists(st.integers(1, 8), max_size=2).map(tuple)
-places = st.dictionaries(refs, st.builds(place, st.sampled_from(["", "g", "h"]), before=numbers, after=numbers))
+places = st.dictionaries(
+    refs, st.builds(place, st.sampled_from(["", "g", "h"]), before=numbers, after=numbers)
+)
 times = st.lists(st.floats(-400, 400).map(lambda days: NOW.plus(days=days)), max_size=2).map(tuple)
 
 
@@ -172,7 +195,9 @@ def test_every_memory_with_evidence_gets_one_score_from_zero_to_perfect(words, c
 
 
 def test_words_alone_vectors_alone_and_both_rank():
-    words, found = matched(spoken(100, term("rare", 1), term("common", 1, 2, 3), term("most", *range(2, 50))))
+    words, found = matched(
+        spoken(100, term("rare", 1), term("common", 1, 2, 3), term("most", *range(2, 50)))
+    )
     by_word = fuse(found, {}, words.perfect)
     by_vector = fuse({}, {(0, 1): near(0.2), (0, 2): near(0.8), (0, 3): near(0.5)}, 0.0)
     alike, most = equals()
@@ -189,8 +214,17 @@ def test_what_is_said_in_the_first_person_leads_by_its_vector_where_it_counts_mo
     assert found[0, 2].near == 0.55, "as near as it is, however it was said"
 
 
-@given(by_words, by_vectors, places, st.dictionaries(refs, times), st.floats(-400, 400), st.floats(0, 400))
-def test_neither_company_nor_the_asked_time_ever_lowers_a_short_turn(words, close, where, when, start, days):
+@given(
+    by_words,
+    by_vectors,
+    places,
+    st.dictionaries(refs, times),
+    st.floats(-400, 400),
+    st.floats(0, 400),
+)
+def test_neither_company_nor_the_asked_time_ever_lowers_a_short_turn(
+    words, close, where, when, start, days
+):
     alone = fuse(words, close, MOST)
     span = Span.of(NOW.plus(days=start).datetime(), NOW.plus(days=start + days).datetime())
     where = {ref: one._replace(times=when.get(ref, ())) for ref, one in where.items()}
@@ -204,7 +238,9 @@ def test_neither_company_nor_the_asked_time_ever_lowers_a_short_turn(words, clos
         assert match.group >= 0
         assert 0 <= match.time <= matching.TIME
         gained = match.neighbours + match.group + match.length + match.time
-        assert match.score == pytest.approx(alone[ref].score + gained), "every part of a score is named"
+        assert match.score == pytest.approx(alone[ref].score + gained), (
+            "every part of a score is named"
+        )
 
 
 def test_a_memory_gains_by_who_stands_beside_it():
@@ -256,13 +292,22 @@ def test_of_two_that_are_otherwise_equal_the_one_of_the_asked_time_leads():
     assert ranked(asked)[-1] == 1
     assert asked[0, 2].time == asked[0, 3].time == pytest.approx(matching.TIME / matching.OWN)
     assert asked[0, 1] == alone[0, 1], "one of another time loses nothing"
-    assert raise_by_context(alone, found, where, most)[0, 2] == alone[0, 2], "nobody asked for a time"
+    assert raise_by_context(alone, found, where, most)[0, 2] == alone[0, 2], (
+        "nobody asked for a time"
+    )
 
 
 def test_time_does_not_bring_up_what_fits_much_less():
-    words, found = matched(spoken(100, term("rare", 1), term("other", 1), term("common", *range(1, 60))))
+    words, found = matched(
+        spoken(100, term("rare", 1), term("other", 1), term("common", *range(1, 60)))
+    )
     where = {(0, 2): place(times=(NOW.plus(days=-1),))}
-    assert ranked(raise_by_context(fuse(found, {}, words.perfect), found, where, words.perfect, YESTERDAY))[0] == 1
+    assert (
+        ranked(
+            raise_by_context(fuse(found, {}, words.perfect), found, where, words.perfect, YESTERDAY)
+        )[0]
+        == 1
+    )
 
 
 def test_a_long_turn_of_a_conversation_gives_way_to_a_short_one():
@@ -287,14 +332,20 @@ PROMPT = Prompt.of("why does the nightly build fail on the runner?")
 def bears(near: float | None, cover: float, background: Background = LARGE, **more: Any) -> float:
     given: dict[str, Any] = {"prompt": PROMPT, "text": "", "kept": False} | more
     passages = background.passages
-    return matching.judge_relevance(near=near, cover=cover, background=background, passages=passages, **given)[0]
+    return matching.judge_relevance(
+        near=near, cover=cover, background=background, passages=passages, **given
+    )[0]
 
 
 @pytest.mark.parametrize(
     "more", [{"near": 0.5}, {"cover": 0.3}, {"text": "the runner in src/runner.ts"}, {"kept": True}]
 )
 def test_more_of_any_feature_never_makes_it_less_sure(more: dict[str, Any]):
-    less: dict[str, Any] = {"near": 0.4, "cover": 0.2, "prompt": Prompt.of("why does src/runner.ts fail?")}
+    less: dict[str, Any] = {
+        "near": 0.4,
+        "cover": 0.2,
+        "prompt": Prompt.of("why does src/runner.ts fail?"),
+    }
     assert bears(**less | more) > bears(**less)
 
 
@@ -311,7 +362,9 @@ def test_more_of_any_feature_never_makes_it_less_sure(more: dict[str, Any]):
         ("how do we run the nightly tests in the container?", False),
     ],
 )
-def test_little_bears_on_tidying_and_on_questions_about_a_language(prompt: str, is_worth_less: bool):
+def test_little_bears_on_tidying_and_on_questions_about_a_language(
+    prompt: str, is_worth_less: bool
+):
     read = Prompt.of(prompt)
     assert (read.is_general or read.is_tidying) is is_worth_less
     assert not is_worth_less or bears(0.65, 0.4, prompt=read) < bears(0.65, 0.4)
@@ -349,7 +402,9 @@ def test_nearness_says_nothing_in_a_script_that_the_model_does_not_read():
 def test_names_that_both_have_count():
     prompt = Prompt.of("is `totals.ts` still used by reserve_stock?")
     assert prompt.names == {"totals.ts", "reserve_stock"}
-    assert bears(0.4, 0.1, text="Edited services/cart/Totals.ts", prompt=prompt) > bears(0.4, 0.1, prompt=prompt)
+    assert bears(0.4, 0.1, text="Edited services/cart/Totals.ts", prompt=prompt) > bears(
+        0.4, 0.1, prompt=prompt
+    )
 
 
 def covered(evidence: list[WordEvidence], *passages: int) -> dict[int, float]:
@@ -357,7 +412,9 @@ def covered(evidence: list[WordEvidence], *passages: int) -> dict[int, float]:
 
 
 def test_a_word_that_is_common_everywhere_covers_little_and_a_single_word_covers_no_prompt():
-    common = [WordEvidence(1, (TermEvidence("test", 1, ((1, 1.0),)), TermEvidence("invoic", 0, ())))]
+    common = [
+        WordEvidence(1, (TermEvidence("test", 1, ((1, 1.0),)), TermEvidence("invoic", 0, ())))
+    ]
     rare = [WordEvidence(1, (TermEvidence("invoic", 1, ((1, 1.0),)), TermEvidence("test", 0, ())))]
     assert covered(common, 1)[1] < covered(rare, 1)[1]
     evidence = [WordEvidence(300, (TermEvidence("mutex", 1, ((7, 1.0),)),))]
@@ -371,7 +428,9 @@ WEDNESDAY = Moment.parse("2026-03-18T10:00:00Z")
 
 
 @pytest.mark.parametrize(("question", "inside", "outside"), cases("time_words", "named", "recall"))
-def test_a_named_time_holds_what_is_of_it_and_nothing_far_from_it(question: str, inside: str, outside: list[str]):
+def test_a_named_time_holds_what_is_of_it_and_nothing_far_from_it(
+    question: str, inside: str, outside: list[str]
+):
     span = asked_time(question, WEDNESDAY)
     assert span is not None
     assert span.holds(Moment.parse(inside)) == 1
@@ -405,7 +464,9 @@ moments = st.datetimes(timezones=st.just(UTC)).map(Moment.of)
 @example("29 february", WEDNESDAY, WEDNESDAY)
 @example("a day ago", Moment.of(datetime(1, 1, 1, tzinfo=UTC)), WEDNESDAY)
 @example("after today", Moment.of(datetime.max.replace(tzinfo=UTC)), WEDNESDAY)
-def test_any_question_at_any_time_is_read_and_holds_from_zero_to_one(question: str, now: Moment, when: Moment):
+def test_any_question_at_any_time_is_read_and_holds_from_zero_to_one(
+    question: str, now: Moment, when: Moment
+):
     span = asked_time(question, now)
     assert span is None or 0 <= span.holds(when) <= 1
     first, end = sorted((now, when))
@@ -424,7 +485,11 @@ def test_a_question_that_is_not_looked_at_closely_names_no_time(question: str):
     assert time_words._HINT.search(question) or not is_found
 
 
-@pytest.mark.parametrize("piece", ["last ", "a couple of ", "march ", "1", "x", "before last ", " ", "2026-03-"])
+@pytest.mark.parametrize(
+    "piece", ["last ", "a couple of ", "march ", "1", "x", "before last ", " ", "2026-03-"]
+)
 def test_of_a_megabyte_only_the_beginning_is_read(piece: str):
     text = piece * (1_000_000 // len(piece))
-    assert asked_time(f"{text} yesterday", WEDNESDAY) == asked_time(text[: time_words._MAX_CHARS], WEDNESDAY)
+    assert asked_time(f"{text} yesterday", WEDNESDAY) == asked_time(
+        text[: time_words._MAX_CHARS], WEDNESDAY
+    )

@@ -49,11 +49,15 @@ def focus(topic: str, weight: float = 1.0) -> Focus:
         ([focus("auth"), focus("login")], 0.5), ([focus("auth"), focus("login"), focus(ID)], 0.5),
     ],
 )  # fmt: skip
-def test_a_focused_topic_lifts_by_where_it_stands_up_to_a_ceiling(points: list[Focus], boost: float):
+def test_a_focused_topic_lifts_by_where_it_stands_up_to_a_ceiling(
+    points: list[Focus], boost: float
+):
     assert focus_boost(AUTH, points) == pytest.approx(boost)
 
 
-@given(st.lists(st.builds(focus, st.sampled_from(["auth", "web", "login", ID, "x"]), st.floats(0, 1))))
+@given(
+    st.lists(st.builds(focus, st.sampled_from(["auth", "web", "login", ID, "x"]), st.floats(0, 1)))
+)
 def test_focus_never_lowers_and_never_lifts_above_its_ceiling(points: list[Focus]):
     assert 0 <= focus_boost(AUTH, points) <= 0.5
 
@@ -83,7 +87,11 @@ def test_what_went_well_never_lowers_what_went_badly_never_raises_and_fifty_coun
     short = trail[-49:]  # nothing falls out at the other end
     full = trail.ljust(50, "-")
     assert 0 < relevance(ratings, trail) <= 1
-    assert relevance(ratings, short + "-") < relevance(ratings, short) <= relevance(ratings, short + "+")
+    assert (
+        relevance(ratings, short + "-")
+        < relevance(ratings, short)
+        <= relevance(ratings, short + "+")
+    )
     assert relevance(ratings, old + full) == relevance(ratings, full[-50:])
     assert relevance((), trail + "+" * 50) == 1.0
 
@@ -121,12 +129,17 @@ def test_more_strength_never_lowers_and_is_bounded(one: float, other: float):
 
 def test_age_costs_nothing_for_a_fortnight_then_a_little_more_each_month_and_never_much():
     fortnight = [strength(thread("t", days_old=days), now=NOW, rules=AGE) for days in range(15)]
-    months = [strength_factor(strength(thread("t", days_old=30 * n), now=NOW, rules=AGE)) for n in range(60)]
+    months = [
+        strength_factor(strength(thread("t", days_old=30 * n), now=NOW, rules=AGE))
+        for n in range(60)
+    ]
     assert {strength_factor(one) for one in fortnight} == {1.0}
     assert months == sorted(months, reverse=True)
     assert months[0] > months[1] > months[2]
     assert months[-1] == 1.0 - MAX_AGE_COST
-    assert priority(thread("old"), 0.5, 0.0, []).score > priority(thread("fresh"), 0.45, 1.0, []).score
+    assert (
+        priority(thread("old"), 0.5, 0.0, []).score > priority(thread("fresh"), 0.45, 1.0, []).score
+    )
     assert strength_factor(1.0) < strength_factor(1.3) < 1.2 * strength_factor(1.0), "a pin"
 
 
@@ -149,7 +162,11 @@ def test_the_same_words_are_shown_once_by_the_better_of_those_that_may_be_shown(
     found = select([hit(archived), hit(first), hit(same)], Query(statuses=(Status.ACTIVE,)))
     assert [h.memory for h in found.hits] == [first]
     assert [drop.reason for drop in found.drops] == ["archived", f"says the same as {first.id}"]
-    without_body = [hit(thread("a", body="")), hit(thread("b", body="")), hit(thread("A", body=" "))]
+    without_body = [
+        hit(thread("a", body="")),
+        hit(thread("b", body="")),
+        hit(thread("A", body=" ")),
+    ]
     assert len(select(without_body, Query()).hits) == 2, "told apart by their titles"
 
 
@@ -176,7 +193,13 @@ def test_what_this_session_has_seen_is_not_shown_again():
 def test_what_a_filter_keeps_out_says_why(memory: Memory, query: Query, reason: str):
     assert [drop.reason for drop in select([hit(memory)], query).drops] == [reason]
     fits = note("x", topics=("Auth",), group="s1", days_old=2)  # in any case, and of its own day
-    fitting = Query(kinds=(Kind.NOTE,), topic="aUTH", group="s1", since=NOW.plus(days=-2), until=NOW.plus(days=-2))
+    fitting = Query(
+        kinds=(Kind.NOTE,),
+        topic="aUTH",
+        group="s1",
+        since=NOW.plus(days=-2),
+        until=NOW.plus(days=-2),
+    )
     assert select([hit(fits)], fitting).drops == ()
 
 
@@ -197,7 +220,11 @@ def turn(memory: Memory, words: str) -> Hit:
 def test_only_so_many_turns_of_one_memory_are_shown_and_they_replace_the_body_that_sums_them_up():
     long, other = thread("long"), thread("other")
     ranked = [turn(long, f"turn {number}") for number in range(4)] + [hit(other)]
-    assert [h.memory.title for h in select(ranked, Query(turns=2)).hits] == ["long", "long", "other"]
+    assert [h.memory.title for h in select(ranked, Query(turns=2)).hits] == [
+        "long",
+        "long",
+        "other",
+    ]
     assert [h.memory.title for h in select(ranked, Query()).hits] == ["long", "other"]
     assert select(ranked, Query()).drops == (), "what is shown is not left out"
     [found] = select([hit(long), turn(long, "what was said")], Query(turns=5)).hits
@@ -217,7 +244,9 @@ def test_never_more_than_asked_for_and_everything_is_accounted_for(ranked: list[
     found = select(ranked, query)
 
     assert len(found.hits) <= query.limit
-    assert {h.memory.id for h in found.hits} | {d.id for d in found.drops} == {h.memory.id for h in ranked}
+    assert {h.memory.id for h in found.hits} | {d.id for d in found.drops} == {
+        h.memory.id for h in ranked
+    }
     assert {h.memory.id for h in found.hits}.isdisjoint(d.id for d in found.drops)
     assert all(drop.reason for drop in found.drops)
     shown = iter(ranked)
@@ -235,7 +264,9 @@ BASH = "Bash"
 
 
 @pytest.mark.parametrize(("said", "tool", "given", "bears"), cases("call_rules", "rules", "recall"))
-def test_a_rule_bears_on_a_call_that_it_names(said: str, tool: str, given: dict[str, Any], bears: bool):
+def test_a_rule_bears_on_a_call_that_it_names(
+    said: str, tool: str, given: dict[str, Any], bears: bool
+):
     tested = rule(said, body=said)
     assert rules_about([tested], read_call(tool, given)) == ([tested] if bears else [])
 
@@ -247,7 +278,9 @@ def test_the_closest_comes_first():
 
 @given(st.text(), st.text(), st.dictionaries(st.text(), st.text() | st.integers() | st.none()))
 def test_any_call_can_be_judged(said: str, tool: str, given: dict[str, Any]):
-    rules_about([rule("x", body=said)], read_call(tool, given | {"command": said, "file_path": tool}))
+    rules_about(
+        [rule("x", body=said)], read_call(tool, given | {"command": said, "file_path": tool})
+    )
 
 
 def test_a_very_long_command_is_judged_in_time():
@@ -255,18 +288,34 @@ def test_a_very_long_command_is_judged_in_time():
     assert rules_about([rule("x", body="./" * 1_000)] * 20, call) == []
 
 
-@pytest.mark.parametrize(("failed", "fix", "how", "command", "bears"), cases("call_rules", "lessons", "recall"))
+@pytest.mark.parametrize(
+    ("failed", "fix", "how", "command", "bears"), cases("call_rules", "lessons", "recall")
+)
 def test_a_lesson_bears_on_the_command_that_fails_and_not_on_the_one_that_works(
     failed: str, fix: str, how: str, command: str, bears: bool
 ):
     learnt = rule(
-        "Lesson", body=Lesson(failed, fix, How(how)).sentence(), origin=Lesson.ORIGIN, rule_type=RuleType.FAILURE
+        "Lesson",
+        body=Lesson(failed, fix, How(how)).sentence(),
+        origin=Lesson.ORIGIN,
+        rule_type=RuleType.FAILURE,
     )
-    assert rules_about([learnt], read_call(BASH, {"command": command})) == ([learnt] if bears else [])
+    assert rules_about([learnt], read_call(BASH, {"command": command})) == (
+        [learnt] if bears else []
+    )
 
 
 def test_a_lesson_of_edits_bears_on_edits_of_that_file():
-    learnt = rule("Lesson", body=Lesson("src/a.py", "src/a.py", How.READ_AGAIN).sentence(), origin=Lesson.ORIGIN)
-    assert rules_about([learnt], read_call("Edit", {"file_path": "/p/src/a.py", "old_string": "x"})) == [learnt]
+    learnt = rule(
+        "Lesson",
+        body=Lesson("src/a.py", "src/a.py", How.READ_AGAIN).sentence(),
+        origin=Lesson.ORIGIN,
+    )
+    assert rules_about(
+        [learnt], read_call("Edit", {"file_path": "/p/src/a.py", "old_string": "x"})
+    ) == [learnt]
     assert rules_about([learnt], read_call("Read", {"file_path": "/p/src/a.py"})) == []
-    assert rules_about([learnt], read_call("Edit", {"file_path": "/p/src/b.py", "old_string": "x"})) == []
+    assert (
+        rules_about([learnt], read_call("Edit", {"file_path": "/p/src/b.py", "old_string": "x"}))
+        == []
+    )

@@ -14,5 +14,7 @@ SAMPLES: tuple[Sample, ...] = tuple(draw(kind, template) for kind, template in T
 
 def read_texts(name: str) -> list[str]:
     """All texts of a table beside this file."""
-    table: dict[str, list[str]] = json.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+    table: dict[str, list[str]] = json.loads(
+        Path(__file__).with_name(name).read_text(encoding="utf-8")
+    )
     return [text for group, texts in table.items() if group != "note" for text in texts]

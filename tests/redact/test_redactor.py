@@ -51,7 +51,9 @@ def test_the_kinds_found_are_counted_and_sorted_and_what_explains_a_secret_stays
     cleaned = REDACTOR.clean(f"password=hunter22 <private>a</private> {TOKEN} {OTHER}")
     assert cleaned.found == (("github-token", 2), ("password", 1), ("private", 1))
     url = REDACTOR.clean("postgres://app:s3cr3tw0rd@db.test:5432/app?sslmode=require").text
-    assert re.fullmatch(r"postgres://app:\[redacted:url-password:.{4}\]@db\.test:5432/app\?sslmode=require", url)
+    assert re.fullmatch(
+        r"postgres://app:\[redacted:url-password:.{4}\]@db\.test:5432/app\?sslmode=require", url
+    )
 
 
 @pytest.mark.parametrize(("text", "clean"), cases("redactor", "private", "redact"))
@@ -83,7 +85,10 @@ HOSTILE = (
 
 def _hostile(unit: str, size: int, repeats: int) -> str:
     chance = random.Random(f"{unit}{size}")
-    return "".join(unit.format("".join(chance.choices("abcdefghij0123456789XYZ", k=size))) for _ in range(repeats))
+    return "".join(
+        unit.format("".join(chance.choices("abcdefghij0123456789XYZ", k=size)))
+        for _ in range(repeats)
+    )
 
 
 @pytest.mark.parametrize("size", [3, 8, 16, 60])
@@ -120,18 +125,51 @@ fragments = st.sampled_from(
         *KEYWORDS,
         *(sample.text for sample in SAMPLES),
         *(sample.secret for sample in SAMPLES),
-        *("password", "token", "=", ": ", '"', "'", "\\", "\\n", "\n", " ", "@", "://", "-", "_", "[", "]", ",", "("),
-        *("[private]", "[redacted:jwt:0a1b]", "[redacted:", "<private>", "</private>", "\xff", "é", "\ud800", "A1b2"),
+        *(
+            "password",
+            "token",
+            "=",
+            ": ",
+            '"',
+            "'",
+            "\\",
+            "\\n",
+            "\n",
+            " ",
+            "@",
+            "://",
+            "-",
+            "_",
+            "[",
+            "]",
+            ",",
+            "(",
+        ),
+        *(
+            "[private]",
+            "[redacted:jwt:0a1b]",
+            "[redacted:",
+            "<private>",
+            "</private>",
+            "\xff",
+            "é",
+            "\ud800",
+            "A1b2",
+        ),
     ]
 )
 woven_text = st.lists(st.one_of(fragments, any_text), max_size=12).map("".join)
 drawn_samples = st.builds(
-    lambda template, seed: draw(template[0], template[1], seed), st.sampled_from(TEMPLATES), st.integers(0, 1_000_000)
+    lambda template, seed: draw(template[0], template[1], seed),
+    st.sampled_from(TEMPLATES),
+    st.integers(0, 1_000_000),
 )
 
 
 @given(woven_text)
-def test_cleaning_what_is_clean_changes_nothing_and_finds_are_counted_only_where_something_changed(text):
+def test_cleaning_what_is_clean_changes_nothing_and_finds_are_counted_only_where_something_changed(
+    text,
+):
     once = REDACTOR.clean(text)
     assert REDACTOR.clean(once.text) == Cleaned(once.text, ())
     assert bool(once.found) == (once.text != text)
@@ -144,7 +182,11 @@ def test_no_text_is_too_strange(text):
     REDACTOR.clean(text).text.encode("utf-8", "surrogatepass")
 
 
-@given(any_text.filter(lambda text: not any(keyword in text.lower() for keyword in [*KEYWORDS, "<private"])))
+@given(
+    any_text.filter(
+        lambda text: not any(keyword in text.lower() for keyword in [*KEYWORDS, "<private"])
+    )
+)
 def test_text_without_a_keyword_is_unchanged(text):
     assert REDACTOR.clean(text).text == text
 
@@ -175,7 +217,8 @@ MADE = {
     "UUID": f"{SHA1[:8]}-{SHA1[8:12]}-4{SHA1[12:15]}-a{SHA1[15:18]}-{SHA1[18:30]}",
 }  # fmt: skip
 TEXTS = [
-    re.sub(r"\{\{([A-Z0-9_]+)\}\}", lambda place: MADE[place[1]], text) for text in read_texts("ordinary_text.json")
+    re.sub(r"\{\{([A-Z0-9_]+)\}\}", lambda place: MADE[place[1]], text)
+    for text in read_texts("ordinary_text.json")
 ]
 
 
@@ -229,7 +272,9 @@ def test_what_stands_around_a_secret_does_not_hide_it(sample):
         cleaned = REDACTOR.clean(around.format(sample.text))
         assert sample.secret not in cleaned.text
         assert cleaned.found
-    cleaned = REDACTOR.clean(json.dumps({"output": f"first line\n{sample.text}\nlast line"}, ensure_ascii=False))
+    cleaned = REDACTOR.clean(
+        json.dumps({"output": f"first line\n{sample.text}\nlast line"}, ensure_ascii=False)
+    )
     assert json.dumps(sample.secret, ensure_ascii=False)[1:-1] not in cleaned.text
     assert cleaned.found
 
@@ -255,8 +300,12 @@ def test_a_secret_is_taken_out_of_everyday_text(template):
 
 def test_hardly_a_key_without_a_shape_survives_in_any_form():
     """Of the first keys of the table, which are known only by what stands around them. A draw may be like a word."""
-    samples = [sample for sample in draw_forms(10, held=False, seed=5) if sample.kind not in PASSWORD_FORMS]
-    survivors = [sample.text for sample in samples if sample.secret in REDACTOR.clean(sample.text).text]
+    samples = [
+        sample for sample in draw_forms(10, held=False, seed=5) if sample.kind not in PASSWORD_FORMS
+    ]
+    survivors = [
+        sample.text for sample in samples if sample.secret in REDACTOR.clean(sample.text).text
+    ]
     assert len(survivors) <= len(samples) // 500, survivors
 
 
@@ -292,7 +341,9 @@ def _for_html(text: str) -> str:
 
 
 def _some_escaped(text: str) -> str:
-    return "".join(f"\\u{ord(c):04x}" if at % 5 == 2 and c.isascii() else c for at, c in enumerate(text))
+    return "".join(
+        f"\\u{ord(c):04x}" if at % 5 == 2 and c.isascii() else c for at, c in enumerate(text)
+    )
 
 
 SPELT: dict[str, Callable[[str], str]] = {
@@ -317,21 +368,28 @@ def test_a_secret_is_taken_out_however_it_is_spelt(name):
         sample = draw(kind, template, seed=3)
         cleaned = REDACTOR.clean(f"out: {spell(sample.text)} end").text
         assert sample.secret not in cleaned
-        assert spell(sample.text if name in WHOLE else sample.secret) not in cleaned, (kind, template)
+        assert spell(sample.text if name in WHOLE else sample.secret) not in cleaned, (
+            kind,
+            template,
+        )
 
 
 def test_a_secret_has_one_mark_however_it_is_spelt_and_what_an_escape_cuts_in_two_goes_whole():
     token = draw("github-token", "ghp_{a36}").secret
-    assert {REDACTOR.clean(spelt).text for spelt in (token, _some_escaped(token), f"%67{token[1:]}")} == {
-        REDACTOR.clean(token).text
-    }
-    key = draw("anthropic-key", "sk-ant-api03-{w93}AA").secret  # its first half alone has the shape of a token too
+    assert {
+        REDACTOR.clean(spelt).text for spelt in (token, _some_escaped(token), f"%67{token[1:]}")
+    } == {REDACTOR.clean(token).text}
+    key = draw(
+        "anthropic-key", "sk-ant-api03-{w93}AA"
+    ).secret  # its first half alone has the shape of a token too
     cleaned = REDACTOR.clean(f"{key[:60]}\\u002d{key[60:]}").text
     assert cleaned.count("[redacted:") == 1
     assert key[60:] not in cleaned
 
 
-pieces = st.sampled_from(["%41", "\\u0042", "\\/", "\\\\u0043", "%0A", "\n", "a", "b" * 90, "é", "\\", "%", "\xff"])
+pieces = st.sampled_from(
+    ["%41", "\\u0042", "\\/", "\\\\u0043", "%0A", "\n", "a", "b" * 90, "é", "\\", "%", "\xff"]
+)
 
 
 @given(st.lists(pieces, max_size=40).map(lambda parts: "".join(parts).encode()))
@@ -358,6 +416,10 @@ def test_a_run_of_base64_leads_back_whole():
 def test_a_line_of_a_megabyte_hides_nothing():
     shaped = [sample for sample in SAMPLES if sample.kind not in ("password", "secret")][::7]
     filler = "x y %20 " * 60_000
-    spelt = "".join(f"{quote(one.text, safe='')} {filler[:4_000]}{one.text} {filler[:4_000]}" for one in shaped)
+    spelt = "".join(
+        f"{quote(one.text, safe='')} {filler[:4_000]}{one.text} {filler[:4_000]}" for one in shaped
+    )
     cleaned = REDACTOR.clean(f"{filler}{spelt}{filler}").text
-    assert [one.kind for one in shaped if one.secret in cleaned or quote(one.secret, safe="") in cleaned] == []
+    assert [
+        one.kind for one in shaped if one.secret in cleaned or quote(one.secret, safe="") in cleaned
+    ] == []

@@ -8,7 +8,19 @@ from recollect.model import result as r
 from recollect.model import timeline as t
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Status, Thread
-from recollect.model.plan import Alias, Create, FileChange, Link, Move, Remove, Say, Unalias, Unlink, Unsay, Update
+from recollect.model.plan import (
+    Alias,
+    Create,
+    FileChange,
+    Link,
+    Move,
+    Remove,
+    Say,
+    Unalias,
+    Unlink,
+    Unsay,
+    Update,
+)
 from recollect.model.query import Drop, Hit
 from recollect.model.session import Ending
 from tests.values import NOW, bridge, messages, plan, renamed, rule, thread
@@ -24,7 +36,14 @@ EVERY_CHANGE = plan(
     plans.UpdateAll((DARK.id, OTHER.id), {"status": "active"}, {"status": "archived"}),
     Alias(OTHER.id, DARK.id), Unalias(OTHER.id, DARK.id), FileChange.between(DARK.id, "a.md", "old", "a.md", "new"),
 )  # fmt: skip
-DONE = r.Done("Pinned as x (weight=1.30)", EVERY_CHANGE, r.Scope.PROJECT, "change_1", False, ("Kept out: bearer.",))
+DONE = r.Done(
+    "Pinned as x (weight=1.30)",
+    EVERY_CHANGE,
+    r.Scope.PROJECT,
+    "change_1",
+    False,
+    ("Kept out: bearer.",),
+)
 
 
 def shown(memory: Thread = DARK) -> r.Shown:
@@ -49,9 +68,16 @@ _CANDIDATE = p.Candidate(
     DARK.id, "Dark mode", "thread", "project", "user", 0.8, 0.8, True, "", "Because it shares `dark`.", "It is on.", {}
 )  # fmt: skip
 
-_SESSION = t.SessionRow("0f1e2d3c-aaaa", "Claude Code", NOW, NOW.plus(seconds=90), 9, 2, 1, 120, True)
+_SESSION = t.SessionRow(
+    "0f1e2d3c-aaaa", "Claude Code", NOW, NOW.plus(seconds=90), 9, 2, 1, 120, True
+)
 _TOLD = t.Told(
-    "prompt", NOW, "[recollect]\n- a rule", 6, (t.Reason(TABS.id, "Use tabs", "Because.", "", {"near": 0.4}),), {}
+    "prompt",
+    NOW,
+    "[recollect]\n- a rule",
+    6,
+    (t.Reason(TABS.id, "Use tabs", "Because.", "", {"near": 0.4}),),
+    {},
 )
 _TURN = t.TurnSteps(
     9, NOW, "Fix the cart", told=(_TOLD, replace(_TOLD, text="", reasons=(), left_out={"it is muted": (DARK.id,)})),

@@ -12,10 +12,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.base.moment import Moment
-from recollect.model.memory import Bridge, BridgeType, Lane, Memory, Message, RuleType, Status, Thread
+from recollect.model.memory import (
+    Bridge,
+    BridgeType,
+    Lane,
+    Memory,
+    Message,
+    RuleType,
+    Status,
+    Thread,
+)
 from recollect.model.passage import TURN
 from recollect.model.query import Hit, Piece
-from recollect.model.result import Card, Compacted, Found, Recalled, Recollection, Result, Scope, Shown, Suggested
+from recollect.model.result import (
+    Card,
+    Compacted,
+    Found,
+    Recalled,
+    Recollection,
+    Result,
+    Scope,
+    Shown,
+    Suggested,
+)
 from recollect.model.session import Heartbeat
 from recollect.ops.calls import answer_agent
 from recollect.render import inject
@@ -39,7 +58,9 @@ def every_text(stored: str) -> list[inject.Injection]:
     threads = [thread(stored, body=stored) for _ in range(20)]
     hits = [hit(memory, stored) for memory in threads]
     return [
-        inject.session_start(rules, threads=threads, heart=HEART, always=threads[:2], nonce=NONCE, now=NOW),
+        inject.session_start(
+            rules, threads=threads, heart=HEART, always=threads[:2], nonce=NONCE, now=NOW
+        ),
         inject.session_start(rules, is_compacted=True, nonce=NONCE, now=NOW),
         inject.session_start(rules, is_resumed=True, nonce=NONCE, now=NOW),
         inject.prompt(hits, heart=HEART, nonce=NONCE),
@@ -61,9 +82,13 @@ def test_a_prompt_s_text_is_fenced_and_has_one_line_per_entry():
         f"[/recollect {NONCE}]",
     ]
     assert said.shown == (memory.id,)
-    assert inject.prompt([], heart=Heartbeat(847, NOW, NOW, NOW, 5), nonce=NONCE) == inject.Injection()
+    assert (
+        inject.prompt([], heart=Heartbeat(847, NOW, NOW, NOW, 5), nonce=NONCE) == inject.Injection()
+    )
     shortened = hit(thread("Deploys go through…"), "Deploys go through staging.")
-    assert inject.prompt([shortened], heart=None, nonce=NONCE).text.count("Deploys") == 1, "not said twice"
+    assert inject.prompt([shortened], heart=None, nonce=NONCE).text.count("Deploys") == 1, (
+        "not said twice"
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,13 +109,21 @@ def test_a_pause_is_told_in_one_clause(beats: int, told: str):
 
 def test_an_entry_names_the_passage_so_that_a_fork_knows_it():
     memory = thread("Deploys")
-    turn = Message("message_20260201_083000_0000000abc12", memory.id, NOW, "turn", "Found: They go through staging.")
+    turn = Message(
+        "message_20260201_083000_0000000abc12",
+        memory.id,
+        NOW,
+        "turn",
+        "Found: They go through staging.",
+    )
     found = Hit(memory, 0.9, (), turn, (Piece(7, 31, 0.5),), ("They go through staging.",))
     said = inject.prompt([found], heart=None, nonce=NONCE)
     assert said.shown == inject.marks_shown(said.text) == (f"{memory.id}#0abc12.7",)
 
 
-@pytest.mark.parametrize("stored", [*NAUGHTY, "\U0001f600" * 3_000, "x" * 5_000, "a\nb\n" * 500, ""])
+@pytest.mark.parametrize(
+    "stored", [*NAUGHTY, "\U0001f600" * 3_000, "x" * 5_000, "a\nb\n" * 500, ""]
+)
 def test_whatever_is_stored_every_text_is_whole_and_within_its_limit(stored: str):
     for said, limit in zip(every_text(stored), LIMITS, strict=True):
         assert len(said.text.encode("utf-16-le", "surrogatepass")) // 2 <= limit
@@ -110,11 +143,19 @@ def test_stored_words_cannot_leave_the_fence_nor_speak_for_the_host(stored: str)
     for said in every_text(stored):
         inside = said.text.split("]\n", 1)[1].rpartition("\n[/")[0]
         assert not re.search(r"\[\s*/?\s*recollect", inside, re.IGNORECASE)
-        assert not re.search(r"<\s*/?\s*(system|task-|function|antml|invoke)", inside, re.IGNORECASE)
-        assert not [char for char in said.text if char != "\n" and unicodedata.category(char) in ("Cc", "Cf", "Co")]
+        assert not re.search(
+            r"<\s*/?\s*(system|task-|function|antml|invoke)", inside, re.IGNORECASE
+        )
+        assert not [
+            char
+            for char in said.text
+            if char != "\n" and unicodedata.category(char) in ("Cc", "Cf", "Co")
+        ]
 
 
-@pytest.mark.parametrize("code", ["Vec<String>", "if a < b and c > d", "<Button onClick={f}>", "a[0]", "x -> y"])
+@pytest.mark.parametrize(
+    "code", ["Vec<String>", "if a < b and c > d", "<Button onClick={f}>", "a[0]", "x -> y"]
+)
 def test_ordinary_code_stays_as_it_is(code: str):
     assert inject.neutral(code) == code
 
@@ -151,10 +192,18 @@ def test_our_blocks_are_known_to_their_end_and_what_others_say_is_not_ours():
 
 def test_what_was_told_is_told_apart_from_what_was_only_named():
     told = rule("Tabs", body="Use tabs (not rule_20260101_000000_aaaaaa) here")
-    named, whole = thread("Billing", body="It is half done, " * 10), thread("Cart", body="It is half done")
+    named, whole = (
+        thread("Billing", body="It is half done, " * 10),
+        thread("Cart", body="It is half done"),
+    )
     empty = thread("Carts", body="")
     block = inject.session_start(
-        [told], threads=[named, whole, empty], heart=HEART, always=[note("A"), note("B")], nonce=NONCE, now=NOW
+        [told],
+        threads=[named, whole, empty],
+        heart=HEART,
+        always=[note("A"), note("B")],
+        nonce=NONCE,
+        now=NOW,
     )
     assert "Loaded 2 always-load entries" in block.text
     assert block.shown[2:] == (told.id, f"{whole.id}#body", f"{empty.id}#body")
@@ -181,7 +230,9 @@ def test_an_echo_without_its_fence_is_known_by_its_lines():
     ).text
     line = block.splitlines()[2]
     assert inject.fingerprints(f"> {line.upper()}") <= inject.fingerprints(block)
-    assert not inject.fingerprints("they go home at night, by bus, every day") & inject.fingerprints(block)
+    assert not inject.fingerprints(
+        "they go home at night, by bus, every day"
+    ) & inject.fingerprints(block)
 
 
 # What an agent reads, to the letter, and never longer than it may be.
@@ -193,11 +244,22 @@ TABS = rule("Use tabs")
 RUNBOOK = note("Runbook", status=Status.SUSPENDED, days_old=9)
 
 
-def one(memory: Memory, score: float = 0.784, *, passage: str = "", strength: float = 0.85, woken: bool = False):
-    return Recollection(Scope.PROJECT, Hit(memory, score, (), shown=(passage,) if passage else ()), strength, woken)
+def one(
+    memory: Memory,
+    score: float = 0.784,
+    *,
+    passage: str = "",
+    strength: float = 0.85,
+    woken: bool = False,
+):
+    return Recollection(
+        Scope.PROJECT, Hit(memory, score, (), shown=(passage,) if passage else ()), strength, woken
+    )
 
 
-def recalled(*found: Recollection, query: str = "sign in", how: str = "words and vectors") -> Recalled:
+def recalled(
+    *found: Recollection, query: str = "sign in", how: str = "words and vectors"
+) -> Recalled:
     return Recalled(Found("recall_1", query, NOW, found, (), how), (), 0)
 
 
@@ -206,10 +268,19 @@ def text(answer: Recalled, now: Moment = NOW) -> str:
 
 
 def test_a_recall_reads_exactly_so():
-    joined = ((replace(bridge(AUTH, DEPLOY, BridgeType.EXTENDS), weight=0.65), "OAuth login", "Deploys"),)
-    woken = one(replace(DEPLOY, status=Status.ACTIVE, last_active_at=NOW), 0.5, strength=0.2, woken=True)
-    signed, runbook = one(AUTH, passage="Google sign-in\nfails at night."), one(RUNBOOK, 0.1, strength=0.05)
-    answer = Recalled(recalled(signed, woken, one(TABS, 0.2, strength=1.0), runbook).found, joined, 5)
+    joined = (
+        (replace(bridge(AUTH, DEPLOY, BridgeType.EXTENDS), weight=0.65), "OAuth login", "Deploys"),
+    )
+    woken = one(
+        replace(DEPLOY, status=Status.ACTIVE, last_active_at=NOW), 0.5, strength=0.2, woken=True
+    )
+    signed, runbook = (
+        one(AUTH, passage="Google sign-in\nfails at night."),
+        one(RUNBOOK, 0.1, strength=0.05),
+    )
+    answer = Recalled(
+        recalled(signed, woken, one(TABS, 0.2, strength=1.0), runbook).found, joined, 5
+    )
 
     assert text(answer) == (
         "# Memory Recall: sign in\n"
@@ -281,7 +352,11 @@ def test_small_recalls_have_the_same_shape():
     )
     assert "(searched by words alone: no model)" in text(recalled(how="words alone: no model"))
     assert "> " not in text(recalled(one(TABS, passage="Use tabs."))), "the summary says it whole"
-    [line] = [row for row in text(recalled(one(AUTH, passage="word " * 100))).splitlines() if "Summary" in row]
+    [line] = [
+        row
+        for row in text(recalled(one(AUTH, passage="word " * 100))).splitlines()
+        if "Summary" in row
+    ]
     assert len(line.removeprefix("Summary: ")) <= 100
     assert line.endswith("…")
 
@@ -308,18 +383,24 @@ def test_at_most_five_threads_and_five_bridges_are_shown_and_all_are_counted():
 
 
 def test_what_does_not_fit_is_left_out_whole_and_that_is_said():
-    rules = tuple(one(rule(f"{i} " + "x" * 110, topics=("t" * 80,) * 5), passage="y" * 200) for i in range(60))
+    rules = tuple(
+        one(rule(f"{i} " + "x" * 110, topics=("t" * 80,) * 5), passage="y" * 200) for i in range(60)
+    )
     wordy = one(thread("Wordy", topics=tuple(f"{i}" * 40 for i in range(100, 150))))
     shown = text(recalled(*rules))
     assert MAX_CHARS - 1_000 < len(shown) <= MAX_CHARS
     assert shown.endswith("(cut here: more was found than fits)")
     assert shown.count("### ") == shown.count("Match score: ")
-    assert "### [ACTIVE] OAuth login" in text(recalled(wordy, wordy, wordy, wordy, one(AUTH))), "topics are cut"
+    assert "### [ACTIVE] OAuth login" in text(recalled(wordy, wordy, wordy, wordy, one(AUTH))), (
+        "topics are cut"
+    )
 
 
 def test_a_title_cannot_forge_a_heading():
     forged = thread("x\n## Related Bridges (9 of 9)\n- a -> b", topics=("a\n# b",))
-    lines = text(recalled(one(forged, passage="\n# Memory Recall: y"), query="q\n## z")).splitlines()
+    lines = text(
+        recalled(one(forged, passage="\n# Memory Recall: y"), query="q\n## z")
+    ).splitlines()
     assert [line for line in lines if line.startswith(("# ", "## "))] == [
         "# Memory Recall: q ## z",
         "## Matching Threads (1 found)",
@@ -332,7 +413,9 @@ long_texts = st.text(st.characters(codec="utf-8"), max_size=30).flatmap(
 recollections = st.builds(
     Recollection,
     st.sampled_from(Scope),
-    st.builds(Hit, memories, figures, st.just(()), shown=st.lists(long_texts, max_size=3).map(tuple)),
+    st.builds(
+        Hit, memories, figures, st.just(()), shown=st.lists(long_texts, max_size=3).map(tuple)
+    ),
     figures,
     st.booleans(),
 )
@@ -343,7 +426,12 @@ joined = st.lists(st.tuples(bridges, long_texts, long_texts), max_size=8).map(tu
 def recalls(draw: st.DrawFn) -> Recalled:
     title = draw(long_texts)
     found = [
-        replace(each, hit=replace(each.hit, memory=replace(each.hit.memory, title=title, topics=(title,) * 3)))
+        replace(
+            each,
+            hit=replace(
+                each.hit, memory=replace(each.hit.memory, title=title, topics=(title,) * 3)
+            ),
+        )
         for each in draw(st.lists(recollections, max_size=12))
     ]
     all_of_them: tuple[tuple[Bridge, str, str], ...] = draw(joined)
@@ -366,7 +454,10 @@ def test_any_recall_fits(answer: Recalled, now: Moment):
 def sent(result: Result, offset: int = 0) -> str:
     """As it goes over the pipe."""
     told = answer_agent(result, now=NOW, nonce=NONCE, offset=offset)
-    content: dict[str, object] = {"content": [{"type": "text", "text": told["text"]}], "isError": False}
+    content: dict[str, object] = {
+        "content": [{"type": "text", "text": told["text"]}],
+        "isError": False,
+    }
     if told["data"] is not None:
         content["structuredContent"] = told["data"]
     return json.dumps({"jsonrpc": "2.0", "id": 1, "result": content}, ensure_ascii=False)
@@ -395,11 +486,18 @@ def pages(whole: Shown) -> Iterator[str]:
 
 @settings(max_examples=60)
 @given(
-    st.lists(st.sampled_from(['"', "\\", "\n", "é", "🙂", "</system-reminder>", "word ", "\t", "\u202e"]), max_size=60),
+    st.lists(
+        st.sampled_from(
+            ['"', "\\", "\n", "é", "🙂", "</system-reminder>", "word ", "\t", "\u202e"]
+        ),
+        max_size=60,
+    ),
     st.integers(1, 400),
     st.lists(st.text(max_size=90), max_size=50),
 )
-def test_any_memory_is_within_the_limit_page_by_page(parts: list[str], times: int, topics: list[str]):
+def test_any_memory_is_within_the_limit_page_by_page(
+    parts: list[str], times: int, topics: list[str]
+):
     memory = thread("A title", body="".join(parts) * times, topics=tuple(topics))
     read = list(pages(shown(memory, "said " * 500)))
     assert len(read) < 100
@@ -409,7 +507,9 @@ def test_any_memory_is_within_the_limit_page_by_page(parts: list[str], times: in
 def test_the_pages_of_a_memory_are_all_of_it():
     body = "".join(f"{n} bottles\n" for n in range(4_000)).strip()
     texts = [page.split("\n\n", 1)[1] for page in pages(shown(thread("Bottles", body=body)))]
-    read = "\n".join(re.split(r"\n\n\(cut|\n\n\(characters|\n\[/recollect", text)[0] for text in texts)
+    read = "\n".join(
+        re.split(r"\n\n\(cut|\n\n\(characters|\n\[/recollect", text)[0] for text in texts
+    )
     assert read.split() == body.split()
 
 
@@ -427,11 +527,19 @@ BEFORE: dict[str, Any] = {"active_threads": 1}
 @pytest.mark.parametrize(
     ("long", "name"),
     [
-        (Compacted("normal", False, (ACTION,) * 5_000, BEFORE, BEFORE, Scope.PROJECT, None), "actions"),
-        (Suggested((MERGE,) * 200, (), (), BEFORE, {"merge_candidates": 200}, False), "merge_candidates"),
+        (
+            Compacted("normal", False, (ACTION,) * 5_000, BEFORE, BEFORE, Scope.PROJECT, None),
+            "actions",
+        ),
+        (
+            Suggested((MERGE,) * 200, (), (), BEFORE, {"merge_candidates": 200}, False),
+            "merge_candidates",
+        ),
     ],
 )
-def test_of_a_long_report_the_first_come_with_a_count_of_the_rest(long: Compacted | Suggested, name: str):
+def test_of_a_long_report_the_first_come_with_a_count_of_the_rest(
+    long: Compacted | Suggested, name: str
+):
     told: Any = answer_agent(long, now=NOW, nonce=NONCE)["data"]
     count = len(long.actions if isinstance(long, Compacted) else long.merge_candidates)
     assert told.keys() >= long.as_json().keys()

@@ -9,7 +9,16 @@ from recollect.model.codec import Json
 from recollect.model.memory import Memory
 from recollect.model.plan import Plan
 from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED, Drop, Hit
-from recollect.model.result import Done, Found, Overview, Reasons, Recollection, Result, Scope, Summary
+from recollect.model.result import (
+    Done,
+    Found,
+    Overview,
+    Reasons,
+    Recollection,
+    Result,
+    Scope,
+    Summary,
+)
 from recollect.render import blocks as explain
 from recollect.render.blocks import Line, Table, Tone
 from recollect.render.terminal import blocks
@@ -20,7 +29,11 @@ from tests.values import NOW, thread
 def text(result: Result) -> str:
     rows = []
     for block in blocks(result, now=NOW):
-        rows += [block.text] if isinstance(block, Line) else ["  ".join(row) for row in (block.columns, *block.rows)]
+        rows += (
+            [block.text]
+            if isinstance(block, Line)
+            else ["  ".join(row) for row in (block.columns, *block.rows)]
+        )
     return "\n".join(rows)
 
 
@@ -65,7 +78,12 @@ def test_a_note_stands_out():
 
 def test_status_says_what_language_models_may_cost_and_did():
     def told(**more: Json) -> str:
-        limits: dict[str, Json] = {"calls_per_day": 50, "tokens_per_day": 500_000, "jobs": {}, "by": "command"}
+        limits: dict[str, Json] = {
+            "calls_per_day": 50,
+            "tokens_per_day": 500_000,
+            "jobs": {},
+            "by": "command",
+        }
         return text(Overview("1", "/h", None, None, (), 0, (), 0, llm={**limits, **more}))
 
     spent = "today 3 of 50 calls, 12,345 of 500,000 tokens."
@@ -100,7 +118,9 @@ BOTH = "words and vectors"
     ],
 )  # fmt: skip
 def test_a_hit_is_explained_in_a_sentence(parts: dict[str, float], how: str, sentence: str):
-    said = explain.hit_sentence(parts, how=how, question="do we use pnpm?", text="Use pnpm, never npm", unasked=False)
+    said = explain.hit_sentence(
+        parts, how=how, question="do we use pnpm?", text="Use pnpm, never npm", unasked=False
+    )
     assert said == sentence
 
 
@@ -109,7 +129,10 @@ def test_a_hit_is_explained_in_a_sentence(parts: dict[str, float], how: str, sen
     [
         ("below the floor (0.21 < 0.50)", "it is probably not about the prompt"),
         ("shown before", "this session had already seen it"),
-        ("says the same as thread_20260201_083000_abc123", "it says the same as thread_20260201_083000_abc123"),
+        (
+            "says the same as thread_20260201_083000_abc123",
+            "it says the same as thread_20260201_083000_abc123",
+        ),
         ("is a rule", "it is a rule, and you asked for another kind"),
         ("archived", "it is archived"),
         ("waits to be allowed", "it waits until you allow it with `recollect allow`"),
@@ -129,15 +152,29 @@ def test_names_and_long_words_are_named_and_small_talk_is_not():
 def found(memory: Memory, **more: Any) -> Found:
     hit = Hit(memory, 0.73, (("near", 0.6), ("cover", 0.5)))
     drops = tuple(Drop(f"thread_20260201_083000_00000{n}", "beyond the limit") for n in range(5))
-    return Found("recall_1", "pnpm", NOW, (Recollection(Scope.PROJECT, hit, 1.0),), drops, BOTH, explained=True, **more)
+    return Found(
+        "recall_1",
+        "pnpm",
+        NOW,
+        (Recollection(Scope.PROJECT, hit, 1.0),),
+        drops,
+        BOTH,
+        explained=True,
+        **more,
+    )
 
 
 def test_a_search_is_explained_without_numbers_unless_they_are_asked_for():
     memory = thread("Use pnpm", body="Use pnpm, never npm")
     plain = "\n".join(str(block) for block in explain.found_blocks(found(memory), NOW))
-    numbers = "\n".join(str(block) for block in explain.found_blocks(found(memory, numbers=True), NOW))
+    numbers = "\n".join(
+        str(block) for block in explain.found_blocks(found(memory, numbers=True), NOW)
+    )
     assert "Because its meaning is close to your question and it shares `pnpm`." in plain
-    assert "Left out because the limit of results was reached: 000000, 000001, 000002 and 2 more." in plain
+    assert (
+        "Left out because the limit of results was reached: 000000, 000001, 000002 and 2 more."
+        in plain
+    )
     assert "0.73" not in plain
     assert "score 0.73: near 0.60, cover 0.50" in numbers
 
@@ -158,6 +195,8 @@ def test_why_says_when_it_was_shown_and_that_it_was_not_delivered():
 
 def test_why_says_how_useful_a_memory_proved():
     now = {"relevance": 0.3, "ratings": 1.0, "went_badly": 2.0}
-    told = "\n".join(str(block) for block in explain.reason_blocks(Reasons((), "rule_1", now, quiet=True), NOW))
+    told = "\n".join(
+        str(block) for block in explain.reason_blocks(Reasons((), "rule_1", now, quiet=True), NOW)
+    )
     assert "So far it was rated 1 time and followed by work that failed 2 times." in told
     assert "so it is muted" in told

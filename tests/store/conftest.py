@@ -54,7 +54,9 @@ def local(path: Path) -> Iterator[LocalStore]:
 @pytest.fixture
 def ours(store: Store, path: Path) -> Iterator[Store]:
     """A second connection to the store."""
-    with closing(postgres.open_again(store) if isinstance(store, PostgresStore) else open_sqlite(path)) as opened:
+    with closing(
+        postgres.open_again(store) if isinstance(store, PostgresStore) else open_sqlite(path)
+    ) as opened:
         yield opened
 
 

@@ -30,7 +30,13 @@ DEPLOYED = messages(DEPLOY, "restart the validators")
 TABS = rule("Tabs", body="We use tabs here", topics=("style",), days_old=5)
 LINK = bridge(AUTH, DEPLOY, BridgeType.DEPENDS)
 OLD = "thread_20250101_000000_000001"
-HOUSE = (Create(AUTH, SAID), Create(DEPLOY, DEPLOYED), Create(TABS), Link(LINK), Alias(OLD, DEPLOY.id))
+HOUSE = (
+    Create(AUTH, SAID),
+    Create(DEPLOY, DEPLOYED),
+    Create(TABS),
+    Link(LINK),
+    Alias(OLD, DEPLOY.id),
+)
 QUESTIONS = ("dark", "solana validators", "billing", "日本", "getUserName", "tabs", "about")
 
 
@@ -59,7 +65,9 @@ def delete_plan(store: Store, memory: Memory) -> Plan:
 
 
 def session(id: str = "s-1", *, last_at: Moment = NOW, number: int = 0, epoch: int = 0) -> Session:
-    return Session(id=id, host="claude-code", started_at=NOW, last_at=last_at, number=number, epoch=epoch)
+    return Session(
+        id=id, host="claude-code", started_at=NOW, last_at=last_at, number=number, epoch=epoch
+    )
 
 
 def show(store: LocalStore, key: LedgerKey, marks: Sequence[str], at: Moment = NOW) -> None:
@@ -89,7 +97,10 @@ def state(store: Store) -> State:
         bridges=frozenset(store.bridges()),
         aliases={alias.old: alias.new for alias in store.records(Alias)},
         found={
-            asked: {hit.memory.id: (round(hit.score, 12), hit.passage) for hit in search(store, Query(text=asked))}
+            asked: {
+                hit.memory.id: (round(hit.score, 12), hit.passage)
+                for hit in search(store, Query(text=asked))
+            }
             for asked in QUESTIONS
         },
     )
@@ -98,7 +109,11 @@ def state(store: Store) -> State:
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file and its bytes, except the empty helpers that SQLite leaves beside a log."""
     found = {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-    return {name: data for name, data in found.items() if not name.endswith("-shm") and (data or name[-4:] != "-wal")}
+    return {
+        name: data
+        for name, data in found.items()
+        if not name.endswith("-shm") and (data or name[-4:] != "-wal")
+    }
 
 
 def traces(folder: Path, word: str) -> list[str]:
@@ -111,7 +126,12 @@ def start(code: str, *args: str) -> subprocess.Popen[str]:
     env = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
     pipe = subprocess.PIPE
     return subprocess.Popen(
-        [sys.executable, "-c", code, *args], stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=env
+        [sys.executable, "-c", code, *args],
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+        env=env,
     )
 
 

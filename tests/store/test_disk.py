@@ -53,7 +53,9 @@ def disk() -> Iterator[Disk]:
     disk.unregister()
 
 
-def write_until_refused(path: Path, most: int, tuning: Tuning) -> tuple[list[Note], StoreError | None]:
+def write_until_refused(
+    path: Path, most: int, tuning: Tuning
+) -> tuple[list[Note], StoreError | None]:
     """What was acknowledged, and what stopped it."""
     kept: list[Note] = []
     with ExitStack() as stack:
@@ -82,7 +84,12 @@ def check_whole(path: Path, kept: list[Note]):
 
 @pytest.mark.parametrize(
     ("error", "most", "places"),
-    [(apsw.FullError, 8, 60), (apsw.IOError, 4, 16), (apsw.NoMemError, 4, 16), (apsw.ReadOnlyError, 4, 16)],
+    [
+        (apsw.FullError, 8, 60),
+        (apsw.IOError, 4, 16),
+        (apsw.NoMemError, 4, 16),
+        (apsw.ReadOnlyError, 4, 16),
+    ],
 )
 def test_a_disk_that_fills_or_breaks_at_any_byte_loses_nothing(
     disk: Disk, tmp_path: Path, error: type[apsw.Error], most: int, places: int
@@ -99,7 +106,9 @@ def test_a_disk_that_fills_or_breaks_at_any_byte_loses_nothing(
         if problem is not None:
             refused += 1
             assert problem.hint
-            assert isinstance(problem, StoreFull) or error is not apsw.FullError, f"at {i}/{places}: {problem!r}"
+            assert isinstance(problem, StoreFull) or error is not apsw.FullError, (
+                f"at {i}/{places}: {problem!r}"
+            )
         check_whole(path, kept)
     assert refused == places or (error is apsw.FullError and refused > places * 5 // 6)
 

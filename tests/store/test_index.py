@@ -60,19 +60,27 @@ def check_same(store: LocalStore, plain: LocalStore, question: str) -> None:
     weights = {term.term: 1.0 + place for place, term in enumerate(truth.terms)}
     for kept in (2, 1_000):
         mine, best = ours.best(weights, kept), truth.best(weights, kept)
-        scores = [sorted(sum(value for _, value in values) for values in found.values()) for found in (mine, best)]
+        scores = [
+            sorted(sum(value for _, value in values) for values in found.values())
+            for found in (mine, best)
+        ]
         assert scores[0] == pytest.approx(scores[1], rel=1e-4)
         for passage in mine.keys() & best.keys():
             assert dict(mine[passage]) == pytest.approx(dict(best[passage]), rel=1e-4)
     passages = [*truth.best(weights, 1_000), 999]
-    held = [{passage: sorted(terms) for passage, terms in one.terms_of(passages).items()} for one in (ours, truth)]
+    held = [
+        {passage: sorted(terms) for passage, terms in one.terms_of(passages).items()}
+        for one in (ours, truth)
+    ]
     assert held[0] == held[1]
 
     asked = vector_of(question)
     few, some = (one.nearest(MODEL, asked, 3, ()).near.values() for one in (store, plain))
     lead, truly = (max((one.best for one in near), default=0) for near in (few, some))
     assert lead == pytest.approx(truly, abs=1e-4)
-    near, exact = (one.nearest(MODEL, asked, 1_000, [1, -1, 999], voice=0.5) for one in (store, plain))
+    near, exact = (
+        one.nearest(MODEL, asked, 1_000, [1, -1, 999], voice=0.5) for one in (store, plain)
+    )
     assert near.near.keys() == exact.near.keys()
     for unit, one in near.near.items():
         assert one == pytest.approx(exact.near[unit], abs=0.02)
@@ -84,7 +92,11 @@ class Indexed(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
         self.path = self.folder / "memory.db"
-        self.writer, self.store, self.plain = opened(self.path), opened(self.path), opened(self.path, PlainStore)
+        self.writer, self.store, self.plain = (
+            opened(self.path),
+            opened(self.path),
+            opened(self.path, PlainStore),
+        )
 
     def memories(self) -> list[Memory]:
         return [memory for memory, _ in self.writer.each()]
@@ -96,13 +108,27 @@ class Indexed(RuleBasedStateMachine):
         found = self.memories()
         return found[number % len(found)]
 
-    @rule(title=texts, body=texts, said=st.lists(texts, max_size=3), topics=st.sets(st.sampled_from(WORDS), max_size=2))
+    @rule(
+        title=texts,
+        body=texts,
+        said=st.lists(texts, max_size=3),
+        topics=st.sets(st.sampled_from(WORDS), max_size=2),
+    )
     def pin(self, title: str, body: str, said: list[str], topics: set[str]) -> None:
         new = thread(title, body=body, topics=tuple(sorted(topics)))
-        do(self.writer, Create(new, messages(new, *said)), Create(note(title, body="\n\n".join([body * 60] * 3))))
+        do(
+            self.writer,
+            Create(new, messages(new, *said)),
+            Create(note(title, body="\n\n".join([body * 60] * 3))),
+        )
 
     @precondition(has_memories)
-    @rule(number=picks, title=st.none() | texts, body=st.none() | texts, topic=st.none() | st.sampled_from(WORDS))
+    @rule(
+        number=picks,
+        title=st.none() | texts,
+        body=st.none() | texts,
+        topic=st.none() | st.sampled_from(WORDS),
+    )
     def revise(self, number: int, title: str | None, body: str | None, topic: str | None) -> None:
         old = self.pick(number)
         topics = old.topics if topic is None else (topic,)
@@ -205,7 +231,9 @@ def uses_index(path: Path) -> bool:
 
 @given(where=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
 @settings(max_examples=60, deadline=None)
-def test_a_file_with_one_wrong_bit_is_not_used(tmp_path_factory: pytest.TempPathFactory, where: float, bit: int):
+def test_a_file_with_one_wrong_bit_is_not_used(
+    tmp_path_factory: pytest.TempPathFactory, where: float, bit: int
+):
     folder = tmp_path_factory.mktemp("flipped")
     with closing(opened(folder / "memory.db")) as store:
         do(store, *HOUSE)
@@ -233,7 +261,9 @@ def test_a_file_that_was_cut_off_is_not_used(full: SqliteStore, path: Path, shar
     assert not uses_index(path)
 
 
-def test_the_file_of_another_state_of_the_database_is_not_used(full: SqliteStore, path: Path, tmp_path: Path):
+def test_the_file_of_another_state_of_the_database_is_not_used(
+    full: SqliteStore, path: Path, tmp_path: Path
+):
     backup, first = tmp_path / "backup.db", index_of(path).read_bytes()
     full.backup(backup)
     do(full, Create(note("Later", body="redis")))
@@ -259,7 +289,9 @@ def test_a_file_is_private_and_a_purge_leaves_nothing_of_it(full: SqliteStore, p
         other.purge(tuple(memory.id for memory, _ in other.each()))
     assert list(under_way) is not None
     assert not traces(path.parent, "valid")
-    assert not list(path.parent.glob("memory.index*")), "nor does a build that had begun before bring it back"
+    assert not list(path.parent.glob("memory.index*")), (
+        "nor does a build that had begun before bring it back"
+    )
     full.close()
 
 
@@ -287,7 +319,9 @@ os.kill(os.getpid(), signal.SIGKILL)
     full.close()
 
 
-def test_a_large_store_gets_a_file_and_a_new_one_when_much_has_come(path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_large_store_gets_a_file_and_a_new_one_when_much_has_come(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("recollect.store.search.INDEXED_FROM", 50)
     with closing(opened(path)) as store:
         do(store, *(Create(note(f"Note {i}", body=f"redis {i}")) for i in range(49)))
@@ -304,7 +338,9 @@ def test_a_large_store_gets_a_file_and_a_new_one_when_much_has_come(path: Path, 
         assert list(held.build_index(MODEL)) == []
 
 
-def test_many_postings_are_read_from_the_rarest_on(full: SqliteStore, monkeypatch: pytest.MonkeyPatch):
+def test_many_postings_are_read_from_the_rarest_on(
+    full: SqliteStore, monkeypatch: pytest.MonkeyPatch
+):
     """Beyond the cap a common term counts only in passages that rarer ones have found, or in the newest."""
     monkeypatch.setattr(passage_index, "MAX_POSTINGS", 20)
     old = note("Oldest", body="tests on the zeppelin")

@@ -152,10 +152,22 @@ class Life(RuleBasedStateMachine):
     def go_on(self, number: int, said: list[str], body: str) -> None:
         old = self.pick(number)
         if isinstance(old, Thread):
-            self.apply(Plan.of([Say(old.id, messages(old, *said)), Update.between(old, replace(old, body=body))]))
+            self.apply(
+                Plan.of(
+                    [
+                        Say(old.id, messages(old, *said)),
+                        Update.between(old, replace(old, body=body)),
+                    ]
+                )
+            )
 
     @precondition(has_memories)
-    @rule(number=picks, title=words, body=words, how=st.sampled_from(["revise", "archive", "restore", "delete"]))
+    @rule(
+        number=picks,
+        title=words,
+        body=words,
+        how=st.sampled_from(["revise", "archive", "restore", "delete"]),
+    )
     def edit(self, number: int, title: str, body: str, how: str) -> None:
         memory = self.pick(number)
         if how == "revise":
@@ -185,7 +197,9 @@ class Life(RuleBasedStateMachine):
     def search_finds_it(self, number: int) -> None:
         memory = list(self.mirror.memories.values())[number % len(self.mirror.memories)]
         if memory.body in WORDS[:-1]:
-            assert memory.body in {hit.memory.body for hit in search(self.store, Query(text=memory.body, limit=1_000))}
+            assert memory.body in {
+                hit.memory.body for hit in search(self.store, Query(text=memory.body, limit=1_000))
+            }
         assert self.store.verify() == []
 
     @invariant()
@@ -226,9 +240,14 @@ def stores(draw: st.DrawFn) -> tuple[Store, list[Thread]]:
         )
         for n in range(draw(st.integers(2, 7)))
     ]  # fmt: skip
-    said = [messages(t, *(f"{t.title} said {n}" for n in range(draw(st.integers(0, 3))))) for t in threads]
+    said = [
+        messages(t, *(f"{t.title} said {n}" for n in range(draw(st.integers(0, 3)))))
+        for t in threads
+    ]
     pairs = draw(st.sets(st.sampled_from(list(combinations(range(len(threads)), 2))), max_size=6))
-    links = [bridge(threads[a], threads[b], draw(st.sampled_from(BridgeType))) for a, b in sorted(pairs)]
+    links = [
+        bridge(threads[a], threads[b], draw(st.sampled_from(BridgeType))) for a, b in sorted(pairs)
+    ]
     store = SqliteStore(None, Tuning())
     do(store, *map(Create, threads, said), *map(Link, links))
     return store, threads
@@ -242,8 +261,14 @@ def test_a_compaction_loses_no_message_and_undone_never_was(
     store, threads = given_store
     before = state(store)
     pairs = [(a.id, b.id, data.draw(st.floats(0.7, 1.0))) for a, b in combinations(threads, 2)]
-    figures, sketches, near = FIGURES[strategy], store.sketches(), sorted(pairs, key=lambda pair: -pair[2])
-    chosen = compaction.choose(compaction.assess(sketches, now=NOW, rules=AGE), near, figures, now=NOW, rules=AGE)
+    figures, sketches, near = (
+        FIGURES[strategy],
+        store.sketches(),
+        sorted(pairs, key=lambda pair: -pair[2]),
+    )
+    chosen = compaction.choose(
+        compaction.assess(sketches, now=NOW, rules=AGE), near, figures, now=NOW, rules=AGE
+    )
     whole = {t.id: load_whole(store, t) for t in threads}
     done = act("compact")
 
@@ -251,7 +276,11 @@ def test_a_compaction_loses_no_message_and_undone_never_was(
 
     spoken = sorted(m.content for said in before.messages.values() for m in said)
     assert sorted(m.content for _, said in store.each() for m in said) == spoken
-    assert all(found.status is Status.ACTIVE for t in threads if t.pinned and (found := store.get(t.id, follow=False)))
+    assert all(
+        found.status is Status.ACTIVE
+        for t in threads
+        if t.pinned and (found := store.get(t.id, follow=False))
+    )
     assert all(store.get(lose) == store.get(keep) for keep, lose, _ in chosen.merges)
     if wrote:
         store.undo(done.change, act("undo", undoes=done.change))

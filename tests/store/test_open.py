@@ -14,7 +14,14 @@ import apsw
 import pytest
 
 from recollect.base import errors
-from recollect.base.errors import RecollectError, StoreDamaged, StoreForeign, StoreFull, StoreReadOnly, StoreTooNew
+from recollect.base.errors import (
+    RecollectError,
+    StoreDamaged,
+    StoreForeign,
+    StoreFull,
+    StoreReadOnly,
+    StoreTooNew,
+)
 from recollect.model.memory import Note
 from recollect.model.plan import Create
 from recollect.model.query import Query
@@ -58,7 +65,14 @@ def check_refused(path: Path, error: type[RecollectError]):
 
 @pytest.mark.parametrize(
     "garbage",
-    [os.urandom(2), os.urandom(99), os.urandom(100_000), b"hello world\n" * 50, bytes(5_000), b"SQLite format 3\x00"],
+    [
+        os.urandom(2),
+        os.urandom(99),
+        os.urandom(100_000),
+        b"hello world\n" * 50,
+        bytes(5_000),
+        b"SQLite format 3\x00",
+    ],
     ids=["two bytes", "a few bytes", "chance", "text", "zeros", "half a header"],
 )
 def test_a_file_of_something_else_is_damaged_and_left_as_it_is(path: Path, garbage: bytes):
@@ -71,7 +85,11 @@ def check_damage_is_seen(path: Path, content: bytes, *, is_sure: bool = True) ->
     path.write_bytes(content)
     with suppress(errors.StoreError), closing(SqliteStore(path, QUICK)) as store:
         assert store.verify() != [] or not is_sure
-        for ask in (lambda s: list(s.each()), lambda s: search(s, Query(text="number words")), write):
+        for ask in (
+            lambda s: list(s.each()),
+            lambda s: search(s, Query(text="number words")),
+            write,
+        ):
             with suppress(RecollectError):
                 ask(store)
 
@@ -168,7 +186,11 @@ def test_a_database_that_becomes_newer_or_older_while_it_is_open_is_not_written(
             write(store)
         other.execute(f"PRAGMA user_version = {connect.current_version() + 1}")
         before = contents(path.parent)
-        writes = (SqliteStore.reindex, lambda s: s.purge(("x",)), lambda s: s.put_vectors("m", [(1, b"v")]))
+        writes = (
+            SqliteStore.reindex,
+            lambda s: s.purge(("x",)),
+            lambda s: s.put_vectors("m", [(1, b"v")]),
+        )
         for change in (write, *writes):
             with pytest.raises(StoreTooNew):
                 change(store)
@@ -201,7 +223,9 @@ def test_an_older_database_is_migrated_once_after_a_backup_and_a_new_one_needs_n
         SqliteStore(path, QUICK)
 
 
-def test_several_are_applied_in_their_order_and_what_is_derived_is_rebuilt(path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_several_are_applied_in_their_order_and_what_is_derived_is_rebuilt(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
     kept = built(path)
     old = version(path)
     learn(monkeypatch, Steps(), lambda db: db.execute("ALTER TABLE extra ADD COLUMN b TEXT"))
@@ -254,7 +278,9 @@ def test_a_link_is_not_followed(path: Path, tmp_path: Path, target: str):
     check_refused(path, StoreForeign)
 
 
-@pytest.mark.parametrize("make", [Path.mkdir, getattr(os, "mkfifo", Path.mkdir)], ids=["a folder", "a pipe"])
+@pytest.mark.parametrize(
+    "make", [Path.mkdir, getattr(os, "mkfifo", Path.mkdir)], ids=["a folder", "a pipe"]
+)
 def test_what_is_not_a_file_is_refused_without_waiting(path: Path, make: Callable[[Path], None]):
     make(path)
     check_refused(path, StoreForeign)
@@ -262,7 +288,10 @@ def test_what_is_not_a_file_is_refused_without_waiting(path: Path, make: Callabl
 
 def test_a_missing_folder_or_file_is_not_made_by_a_look(path: Path, tmp_path: Path):
     missing = tmp_path / "missing" / "memory.db"
-    for place, read_only, error in ((missing, False, StoreReadOnly), (path, True, errors.StoreError)):
+    for place, read_only, error in (
+        (missing, False, StoreReadOnly),
+        (path, True, errors.StoreError),
+    ):
         with pytest.raises(error):
             SqliteStore(place, QUICK, read_only=read_only)
         assert not place.exists()
@@ -270,7 +299,8 @@ def test_a_missing_folder_or_file_is_not_made_by_a_look(path: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "name", ["a b.db", "100%.db", "what?.db", "#1.db", "ünïcödé 日本.db", "-x.db", "a'b\"c.db", "%20.db"]
+    "name",
+    ["a b.db", "100%.db", "what?.db", "#1.db", "ünïcödé 日本.db", "-x.db", "a'b\"c.db", "%20.db"],
 )
 def test_any_name_of_a_file_will_do(tmp_path: Path, name: str):
     path = tmp_path / name
@@ -301,9 +331,14 @@ def test_every_file_is_private_whatever_the_umask(path: Path):
     store = SqliteStore(path, QUICK)
     write(store)
     store.backup(path.parent / "backups" / "deep" / "one.db")
-    modes = {str(p.relative_to(path.parent)): oct(p.stat().st_mode & 0o777) for p in path.parent.rglob("*")}
+    modes = {
+        str(p.relative_to(path.parent)): oct(p.stat().st_mode & 0o777)
+        for p in path.parent.rglob("*")
+    }
     files = ("memory.db", "memory.db-wal", "memory.db-shm", "backups/deep/one.db")
-    assert modes == dict.fromkeys(files, "0o600") | dict.fromkeys(("backups", "backups/deep"), "0o700")
+    assert modes == dict.fromkeys(files, "0o600") | dict.fromkeys(
+        ("backups", "backups/deep"), "0o700"
+    )
     store.close()
     path.chmod(0o644)
     SqliteStore(path, QUICK).close()
@@ -314,7 +349,9 @@ def test_every_file_is_private_whatever_the_umask(path: Path):
 
 
 @pytest.mark.parametrize("lock", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
-def test_a_database_held_by_another_is_busy_after_the_wait_and_nothing_is_lost(path: Path, lock: str):
+def test_a_database_held_by_another_is_busy_after_the_wait_and_nothing_is_lost(
+    path: Path, lock: str
+):
     kept = built(path, 3)
     with closing(SqliteStore(path, QUICK)) as store, closing(apsw.Connection(str(path))) as other:
         other.execute(lock)
@@ -347,7 +384,11 @@ def titles(path: Path) -> list[str]:
 
 
 def test_sixteen_threads_open_a_new_store_and_write_to_it_at_once(path: Path):
-    together(16, lambda thread, store: [do(store, Create(note(f"Note {thread:02} {i}"))) for i in range(6)], path)
+    together(
+        16,
+        lambda thread, store: [do(store, Create(note(f"Note {thread:02} {i}"))) for i in range(6)],
+        path,
+    )
     assert titles(path) == [f"Note {thread:02} {i}" for thread in range(16) for i in range(6)]
 
 
@@ -377,7 +418,9 @@ def test_readers_checks_and_backups_go_on_while_others_write(path: Path, tmp_pat
 # Where WAL cannot be used
 
 
-def test_a_network_mount_gets_no_log_and_its_killed_writer_is_rolled_back(path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_network_mount_gets_no_log_and_its_killed_writer_is_rolled_back(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(connect, "on_network_mount", lambda _path: True)
     kept = built(path, 5)
     assert path.read_bytes()[18:20] == b"\x01\x01", "the header says: no WAL"

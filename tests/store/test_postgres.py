@@ -72,7 +72,11 @@ def new_database() -> str:
 def test_many_can_create_teams_at_once():
     url = new_database()
     with ThreadPoolExecutor(6) as pool:
-        made = list(pool.map(lambda name: create_team(url, name), ["red", "blue", "red", "blue", "red", "green"]))
+        made = list(
+            pool.map(
+                lambda name: create_team(url, name), ["red", "blue", "red", "blue", "red", "green"]
+            )
+        )
     assert len({login.tenant for login in made}) == 3
     assert len({login.role for login in made}) == 6
     for login in made:
@@ -111,8 +115,12 @@ def test_an_administrator_need_not_be_a_superuser():
     with raw(url) as db:
         db.execute("DROP ROLE IF EXISTS manager; CREATE ROLE manager LOGIN CREATEROLE")
         db.execute("CREATE EXTENSION vector")
-        db.execute("GRANT recollect_member TO manager WITH ADMIN OPTION")  # another database's administrator made it
-        db.execute(sql.SQL("GRANT ALL ON DATABASE {} TO manager").format(sql.Identifier(db.info.dbname)))
+        db.execute(
+            "GRANT recollect_member TO manager WITH ADMIN OPTION"
+        )  # another database's administrator made it
+        db.execute(
+            sql.SQL("GRANT ALL ON DATABASE {} TO manager").format(sql.Identifier(db.info.dbname))
+        )
     manager = other(url, user="manager")
     create_team(manager, "red")
     login = join_team(manager, "red")
@@ -137,7 +145,10 @@ def catalog(url: str) -> dict[str, list[Any]]:
         "tenants": "SELECT name FROM recollect.tenant",
     }
     with raw(url) as db:
-        return {name: sorted(db.execute(one.encode()).fetchall(), key=str) for name, one in asked.items()}
+        return {
+            name: sorted(db.execute(one.encode()).fetchall(), key=str)
+            for name, one in asked.items()
+        }
 
 
 def test_the_printed_script_makes_what_creating_makes_and_can_be_run_again():
@@ -171,7 +182,11 @@ def test_a_newer_schema_is_refused_and_an_older_one_is_brought_up(monkeypatch: p
     with closing(PostgresStore(login.url)) as store:
         do(store, *HOUSE)
         with monkeypatch.context() as newer:
-            newer.setattr(postgres_admin, "MIGRATIONS", (f"{second}; COMMENT ON SCHEMA recollect IS 'second'",))
+            newer.setattr(
+                postgres_admin,
+                "MIGRATIONS",
+                (f"{second}; COMMENT ON SCHEMA recollect IS 'second'",),
+            )
             newer.setattr(postgres_admin, "SCHEMA_VERSION", 2)
             newer.setattr(postgres_database, "SCHEMA_VERSION", 2)
             with pytest.raises(RecollectError, match="needs 2"):
@@ -179,7 +194,11 @@ def test_a_newer_schema_is_refused_and_an_older_one_is_brought_up(monkeypatch: p
             for _ in range(2):
                 create_team(url, "red")
             PostgresStore(login.url).close()
-        for write in (lambda: do(store, Create(note("late"))), store.reindex, lambda: store.purge((AUTH.id,))):
+        for write in (
+            lambda: do(store, Create(note("late"))),
+            store.reindex,
+            lambda: store.purge((AUTH.id,)),
+        ):
             with pytest.raises(StoreTooNew):
                 write()
         assert store.get(AUTH.id) == AUTH
@@ -224,13 +243,19 @@ UNREACHABLE = {
 
 @pytest.mark.parametrize(("url", "error"), UNREACHABLE.values(), ids=UNREACHABLE)
 @pytest.mark.parametrize(
-    "attempt", [PostgresStore, lambda url: create_team(url, "red"), lambda url: join_team(url, "red")]
+    "attempt",
+    [PostgresStore, lambda url: create_team(url, "red"), lambda url: join_team(url, "red")],
 )
-def test_no_error_holds_a_password(attempt: Callable[[str], object], url: str, error: type[RecollectError]):
+def test_no_error_holds_a_password(
+    attempt: Callable[[str], object], url: str, error: type[RecollectError]
+):
     with pytest.raises(error) as refused:
         attempt(url)
     problem = refused.value
-    assert PASSWORD not in f"{problem} {problem!r} {problem.hint} {problem.__cause__!r} {problem.__context__!r}"
+    assert (
+        PASSWORD
+        not in f"{problem} {problem!r} {problem.hint} {problem.__cause__!r} {problem.__context__!r}"
+    )
     assert problem.hint
 
 
@@ -312,12 +337,16 @@ def test_a_server_that_dies_in_a_change_leaves_nothing_of_it(server: Server):
         assert store.verify() == []
 
 
-def test_a_connection_that_was_cut_is_made_again_but_not_in_the_middle_of_a_change(team: PostgresStore):
+def test_a_connection_that_was_cut_is_made_again_but_not_in_the_middle_of_a_change(
+    team: PostgresStore,
+):
     do(team, *HOUSE)
 
     def cut() -> None:
         with raw(administrator()) as db:
-            gone = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE usename = %s"
+            gone = (
+                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE usename = %s"
+            )
             db.execute(gone, [team.role])
 
     cut()
@@ -410,11 +439,15 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize(("statement", "table", "is_derived"), DAMAGES.values(), ids=DAMAGES)
-def test_damage_is_found_and_what_is_derived_is_made_right(statement: str, table: str, is_derived: bool):
+def test_damage_is_found_and_what_is_derived_is_made_right(
+    statement: str, table: str, is_derived: bool
+):
     url = new_database()
     with closing(PostgresStore(create_team(url, "red").url)) as store:
         do(store, *HOUSE)
-        store.put_vectors("small", [(seq, vector(1, 0)) for seq, _ in store.vectorless("small", 100)])
+        store.put_vectors(
+            "small", [(seq, vector(1, 0)) for seq, _ in store.vectorless("small", 100)]
+        )
         before = state(store)
         with raw(url) as db:
             db.execute("SET session_replication_role = replica")
@@ -427,7 +460,9 @@ def test_damage_is_found_and_what_is_derived_is_made_right(statement: str, table
 
 def test_a_purge_leaves_no_word_in_any_table(team: PostgresStore):
     canary = "xylocarp"
-    secret = thread(canary, body=f"{canary} and more", topics=(canary,), tags=(canary,), group=canary)
+    secret = thread(
+        canary, body=f"{canary} and more", topics=(canary,), tags=(canary,), group=canary
+    )
     do(team, *HOUSE, Create(secret))
     do(team, Update.between(secret, renamed(secret, f"{canary} again")))
     assert canary in whole_database()
@@ -439,22 +474,39 @@ def test_a_purge_leaves_no_word_in_any_table(team: PostgresStore):
 
 def whole_database() -> str:
     with raw(administrator()) as db:
-        names = [name for (name,) in db.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'")]
-        return str([db.execute(f"SELECT one::text FROM recollect.{name} one".encode()).fetchall() for name in names])
+        names = [
+            name
+            for (name,) in db.execute(
+                "SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'"
+            )
+        ]
+        return str(
+            [
+                db.execute(f"SELECT one::text FROM recollect.{name} one".encode()).fetchall()
+                for name in names
+            ]
+        )
 
 
 # Searching
 
 
 def test_words_are_as_strong_as_in_sqlite(team: PostgresStore):
-    bodies = [f"redis cache {'test ' * (n % 4)} {'zeppelin ' * (n % 3)} getUserName 日本語" for n in range(30)]
-    made = [Create(note(f"Redis {n}", body=body, topics=("cache",))) for n, body in enumerate(bodies)]
+    bodies = [
+        f"redis cache {'test ' * (n % 4)} {'zeppelin ' * (n % 3)} getUserName 日本語"
+        for n in range(30)
+    ]
+    made = [
+        Create(note(f"Redis {n}", body=body, topics=("cache",))) for n, body in enumerate(bodies)
+    ]
     with closing(SqliteStore(None, Tuning())) as local:
         found = []
         for store in (local, team):
             do(store, *made)
             evidence = store.words("redis cache zeppelin test user 日本 unknown")
-            rows = {t.term: {seq: strength * t.unit for seq, strength in t.rows} for t in evidence.terms}
+            rows = {
+                t.term: {seq: strength * t.unit for seq, strength in t.rows} for t in evidence.terms
+            }
             found.append((evidence.passages, [(t.term, t.passages) for t in evidence.terms], rows))
     (passages, counts, ours), (others, other_counts, theirs) = found
     assert (passages, counts) == (others, other_counts)
@@ -467,7 +519,10 @@ def test_a_large_team_is_searched_by_the_shared_index_and_finds_nearly_all(
 ):
     values = unit_vectors(400, dim=384)
     with closing(PostgresStore(new_team().url)) as crowd:  # nearer to every question than ours
-        fill(crowd, scaled(np.repeat(values[:40], 10, axis=0) + 0.01 * unit_vectors(400, dim=384, seed=3)))
+        fill(
+            crowd,
+            scaled(np.repeat(values[:40], 10, axis=0) + 0.01 * unit_vectors(400, dim=384, seed=3)),
+        )
     fill(team, values)
     monkeypatch.setattr(postgres_search, "EXACT_UP_TO", 100)
     hits = 0
@@ -497,5 +552,7 @@ except StoreError as problem:
     print(problem, problem.hint)
 """
     env = {"PYTHONPATH": str(Path(__file__).parents[2] / "src"), **os.environ}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+    )
     assert "recollect[team]" in done.stdout

@@ -54,7 +54,12 @@ def test_a_question_meets_the_text_in_other_spellings(said: str, asked: str):
 
 
 def test_what_is_not_there_is_not_met_both_spellings_of_a_name_share_its_whole_and_signs_have_no_terms():
-    for said, asked in (("getUserName", "use"), ("日本語", "日語"), ("user_name", "usern"), ("running", "run_time")):
+    for said, asked in (
+        ("getUserName", "use"),
+        ("日本語", "日語"),
+        ("user_name", "usern"),
+        ("running", "run_time"),
+    ):
         assert not terms(asked) <= terms(said)
     assert terms("getUserName") & terms("get_user_name") >= {"getusernam", "user", "name"}
     assert terms("🎉 👩‍👩‍👧‍👦 -- ++ ()") == set()
@@ -92,11 +97,20 @@ def known(question: str, **counts: int) -> list[str]:
 
 
 def test_the_rarest_terms_are_asked_first_and_only_as_many_as_fit():
-    vocabulary = {"rust": MOST - 1_000, "tokio": 10, "async_": 1, "server": 900, "python": MOST - 900}
+    vocabulary = {
+        "rust": MOST - 1_000,
+        "tokio": 10,
+        "async_": 1,
+        "server": 900,
+        "python": MOST - 900,
+    }
     assert known("python rust server tokio", **vocabulary) == ["tokio", "server", "rust"]
     assert known("tests", test=MOST * 10) == ["test"], "a single term, however common"
     names = [f"word{chr(97 + i)}" for i in range(20)]
-    assert len(known(" ".join(names), **{term: 1 for name in names for term in terms(name)})) == words.MAX_TERMS
+    assert (
+        len(known(" ".join(names), **{term: 1 for name in names for term in terms(name)}))
+        == words.MAX_TERMS
+    )
     assert known("first " + "x " * 10_000 + " last", first=1, last=1) == ["first"], "a pasted log"
 
 
@@ -120,12 +134,16 @@ def test_words_are_looked_up_no_further_than_asked_for(house: Store):
     assert sum(len(term.rows) for term in house.words("billing night", most=2).terms) <= 2
 
 
-def test_a_common_word_finds_the_newest_and_a_rare_one_the_oldest(store: Store, monkeypatch: pytest.MonkeyPatch):
+def test_a_common_word_finds_the_newest_and_a_rare_one_the_oldest(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(words, "MAX_POSTINGS", 50)
     old = note("Oldest", body="tests on the zeppelin")
     many = [note(f"Note {i}", body=f"tests again {i}") for i in range(400)]
     do(store, Create(old), *map(Create, many))
-    assert {hit.memory.id for hit in search(store, Query(text="tests", limit=100))} == {m.id for m in many[-50:]}
+    assert {hit.memory.id for hit in search(store, Query(text="tests", limit=100))} == {
+        m.id for m in many[-50:]
+    }
     assert [hit.memory for hit in search(store, Query(text="tests of the zeppelin"))] == [old]
 
 
@@ -140,15 +158,22 @@ def test_a_common_word_finds_the_newest_and_a_rare_one_the_oldest(store: Store, 
     ],
 )  # fmt: skip
 def test_words_find_titles_bodies_topics_and_messages(house: Store, asked: str, title: str):
-    assert [hit.memory.title for hit in search(house, Query(text=asked))] == ([title] if title else [])
+    assert [hit.memory.title for hit in search(house, Query(text=asked))] == (
+        [title] if title else []
+    )
 
 
 def test_a_question_finds_the_turn_that_answers_and_the_hit_explains_itself(house: Store):
     hits = search(house, Query(text="billing page", turns=5))
-    assert [hit.turn.content for hit in hits[:2] if hit.turn] == ["billing page is slow", "日本語 billing"]
+    assert [hit.turn.content for hit in hits[:2] if hit.turn] == [
+        "billing page is slow",
+        "日本語 billing",
+    ]
     assert hits[0].shown == ("billing page is slow",)
     parts = dict(hits[0].components)
-    assert hits[0].score == pytest.approx(parts["match"] * strength_factor(parts["strength"]) * parts["relevance"])
+    assert hits[0].score == pytest.approx(
+        parts["match"] * strength_factor(parts["strength"]) * parts["relevance"]
+    )
 
 
 def test_a_word_in_the_title_says_more_than_one_in_the_body(store: Store):
@@ -161,8 +186,15 @@ def test_a_word_in_the_title_says_more_than_one_in_the_body(store: Store):
 def test_each_memory_is_one_hit_and_none_hides_the_others(store: Store):
     crowd = [thread(f"Tabs {i}", body=f"{i} " + "tabs " * 500) for i in range(300)]
     long = thread("Long", body="\n\n".join(["indent " + "x" * 1_100] * 300))
-    rare = rule("Rare", body="We settled on tabs and an indent after a long talk about many other things")
-    do(store, *(Create(m, messages(m, "tabs and spaces", "more tabs")) for m in crowd), Create(long), Create(rare))
+    rare = rule(
+        "Rare", body="We settled on tabs and an indent after a long talk about many other things"
+    )
+    do(
+        store,
+        *(Create(m, messages(m, "tabs and spaces", "more tabs")) for m in crowd),
+        Create(long),
+        Create(rare),
+    )
     hits = search(store, Query(text="tabs", limit=3))
     assert len(hits) == len({hit.memory.id for hit in hits}) == 3
     assert [hit.memory for hit in search(store, Query(text="tabs", kinds=(Kind.RULE,)))] == [rare]
@@ -176,7 +208,11 @@ def test_memories_are_found_by_topic_title_or_id(store: Store):
     spoken = thread("Login", body="It mentions authentication in passing.")
     do(store, *map(Create, (topical, titled, headed, spoken)))
     names = {s.seq: s.id for s in store.sketches()}
-    assert {names[seq] for seq in store.about("authentication", 10)} == {topical.id, titled.id, headed.id}
+    assert {names[seq] for seq in store.about("authentication", 10)} == {
+        topical.id,
+        titled.id,
+        headed.id,
+    }
     assert [names[seq] for seq in store.about(spoken.id, 10)] == [spoken.id]
     assert store.about("", 10) == store.about('"; DROP', 10) == []
 
@@ -196,16 +232,29 @@ def test_passages_make_up_units_and_units_are_read_in_the_order_asked_for(house:
     assert [unit for unit, _, _ in found] == units
     assert all(turn is None or turn.thread_id == memory.id for _, memory, turn in found)
     texts = {unit: memory.body if turn is None else turn.content for unit, memory, turn in found}
-    assert set(texts.values()) == {*(m.body for m in (AUTH, DEPLOY, TABS)), *(m.content for m in (*SAID, *DEPLOYED))}
+    assert set(texts.values()) == {
+        *(m.body for m in (AUTH, DEPLOY, TABS)),
+        *(m.content for m in (*SAID, *DEPLOYED)),
+    }
     for unit, text in texts.items():
         assert "".join(text[p.start : p.start + p.length] for p in pieces if p.unit == unit) == text
 
 
 def test_the_turns_of_a_thread_and_the_memories_of_a_group_are_neighbours(house: Store):
     owners = house.owners([seq for seq, _ in house.vectorless("m", 100)])
-    turns = {turn.id: unit for unit, _, turn in house.read_units([o.unit for o in owners.values()]) if turn}
+    turns = {
+        turn.id: unit
+        for unit, _, turn in house.read_units([o.unit for o in owners.values()])
+        if turn
+    }
     first, second, third = (turns[m.id] for m in SAID)
-    do(house, *(Create(note(f"{i}", group=group)) for i, group in enumerate(("talk", "other", "talk", "talk", ""))))
+    do(
+        house,
+        *(
+            Create(note(f"{i}", group=group))
+            for i, group in enumerate(("talk", "other", "talk", "talk", ""))
+        ),
+    )
     places = house.places([first, second, third, 4, 5, 6, 7, 8, 99], neighbours=9)
     assert {unit: (place.group, place.before, place.after) for unit, place in places.items()} == {
         first: (AUTH.id, (), (second,)), second: (AUTH.id, (first,), (third,)), third: (AUTH.id, (second,), ()),
@@ -227,7 +276,10 @@ def test_evidence_counts_passages_also_of_the_transaction_it_is_asked_in(store: 
     assert [(term.term, term.passages) for term in within.terms] == [("zeppelin", 1)]
     found = store.words("zeppelin redis")
     assert found.passages == store.counts().passages == 22
-    assert [(one.term, one.passages, len(one.rows)) for one in found.terms] == [("zeppelin", 2, 2), ("redi", 10, 10)]
+    assert [(one.term, one.passages, len(one.rows)) for one in found.terms] == [
+        ("zeppelin", 2, 2),
+        ("redi", 10, 10),
+    ]
 
 
 def strengths(term: TermEvidence) -> list[float]:
@@ -243,7 +295,13 @@ def test_a_term_is_as_strong_whatever_its_rarity(store: Store):
     assert strengths(before) == pytest.approx(strengths(after), rel=0.2)
 
 
-@given(st.lists(st.lists(st.sampled_from("redis cache test zeppelin".split()), min_size=1), min_size=1, max_size=12))
+@given(
+    st.lists(
+        st.lists(st.sampled_from("redis cache test zeppelin".split()), min_size=1),
+        min_size=1,
+        max_size=12,
+    )
+)
 @settings(max_examples=40)
 def test_every_strength_is_above_zero_and_below_its_ceiling(bodies: list[list[str]]):
     with closing(SqliteStore(None, Tuning())) as store:
@@ -255,14 +313,22 @@ def test_every_strength_is_above_zero_and_below_its_ceiling(bodies: list[list[st
 # Any text
 
 
-@given(st.lists(st.tuples(texts, texts, st.lists(texts, max_size=2)), min_size=1, max_size=4), texts)
+@given(
+    st.lists(st.tuples(texts, texts, st.lists(texts, max_size=2)), min_size=1, max_size=4), texts
+)
 @settings(max_examples=50)
 def test_any_text_is_kept_and_asked_for_and_term_counts_are_the_indexs_own_after_any_edit(
     contents: list[tuple[str, str, list[str]]], title: str
 ):
     with closing(SqliteStore(None, Tuning())) as store:
         made = [thread(f"{name}.", body=body, topics=tuple(said)) for name, body, said in contents]
-        do(store, *(Create(one, messages(one, *said)) for one, (_, _, said) in zip(made, contents, strict=True)))
+        do(
+            store,
+            *(
+                Create(one, messages(one, *said))
+                for one, (_, _, said) in zip(made, contents, strict=True)
+            ),
+        )
         assert [memory for memory, _ in store.each()] == made
         for text in (title, *(body for _, body, _ in contents)):
             search(store, Query(text=text, topic=text))
@@ -283,9 +349,19 @@ def test_naughty_text_comes_back_byte_for_byte_and_can_be_asked_for_everywhere(s
     kept = {}
     for raw in NAUGHTY:
         text, short = storable(raw), storable(raw)[:600]  # very long titles have their own test
-        memory = thread(short, body=text, topics=(short, short), tags=(text,), drift=(text,), group=text, origin=text)
+        memory = thread(
+            short,
+            body=text,
+            topics=(short, short),
+            tags=(text,),
+            drift=(text,),
+            group=text,
+            origin=text,
+        )
         kept[raw] = memory
-        store.apply(plan(Create(memory, messages(memory, text, f"x {text}"))), act(text, summary=text))
+        store.apply(
+            plan(Create(memory, messages(memory, text, f"x {text}"))), act(text, summary=text)
+        )
 
     for raw, memory in kept.items():
         asked = storable(raw)
@@ -298,7 +374,9 @@ def test_naughty_text_comes_back_byte_for_byte_and_can_be_asked_for_everywhere(s
             found = {one_line(hit.memory.body).casefold() for hit in hits}
             assert one_line(memory.body).casefold() in found, repr(raw)
         if asked:
-            assert memory in store.find(Query(topic=asked[:600], group=asked, limit=1_000)), repr(raw[:40])
+            assert memory in store.find(Query(topic=asked[:600], group=asked, limit=1_000)), repr(
+                raw[:40]
+            )
             assert store.log(limit=3, memory=asked) == store.log(limit=3, change=asked) == []
         assert store.get(asked) is None
         assert store.find(Query(like=asked))
@@ -308,7 +386,9 @@ def test_naughty_text_comes_back_byte_for_byte_and_can_be_asked_for_everywhere(s
 
 
 def test_ids_of_any_shape_can_be_bridged_and_named(store: Store):
-    strange = {m.id: m for m in (thread("t", id=storable(text)) for text in NAUGHTY if len(text) < 400)}
+    strange = {
+        m.id: m for m in (thread("t", id=storable(text)) for text in NAUGHTY if len(text) < 400)
+    }
     _, first, second, *_ = strange.values()
     do(store, *map(Create, strange.values()), Link(bridge(first, second)), Alias("'; --", first.id))
     assert all(store.get(id) == memory for id, memory in strange.items())
@@ -317,7 +397,8 @@ def test_ids_of_any_shape_can_be_bridged_and_named(store: Store):
 
 
 @pytest.mark.parametrize(
-    "word", ["a" * 33_000, "É" * 33_000, "日" * 2_000, "aB" * 2_000, "a_" * 2_000, "\u023a" * 17_000]
+    "word",
+    ["a" * 33_000, "É" * 33_000, "日" * 2_000, "aB" * 2_000, "a_" * 2_000, "\u023a" * 17_000],
 )
 def test_a_title_that_is_one_endless_word_is_sound_and_found(store: Store, word: str):
     assert all(len(term) <= tokenizer.MAX_TERM_CHARS for term in terms(word))

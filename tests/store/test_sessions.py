@@ -70,7 +70,11 @@ def test_a_ledger_is_that_of_one_agent_in_one_epoch_and_way(store: LocalStore):
     show(store, LedgerKey("s-2"), ["other"])
 
     assert store.marks(ME, Way.TOLD) == {"m1", "m2"}
-    assert store.marks(ME, Way.REMINDED) == store.marks(LedgerKey("s-1", epoch=1), Way.TOLD) == frozenset()
+    assert (
+        store.marks(ME, Way.REMINDED)
+        == store.marks(LedgerKey("s-1", epoch=1), Way.TOLD)
+        == frozenset()
+    )
     told = [ShownMemory(f"m{n + 1}", Way.TOLD, NOW.plus(seconds=n), session="s-1") for n in (0, 1)]
     own = [*told, ShownMemory("m3", Way.REMINDED, NOW.plus(seconds=2), "toolu_1", "s-1", epoch=1)]
     assert store.records(ShownMemory, session="s-1", agent="") == own
@@ -79,14 +83,27 @@ def test_a_ledger_is_that_of_one_agent_in_one_epoch_and_way(store: LocalStore):
 
 
 def test_what_a_session_asked_was_told_and_left_is_counted(store: LocalStore):
-    store.put(*(pointer(name="prompt", prompt=id, transcript="/t/s-1.jsonl") for id in ("p1", "p2")), pointer())
+    store.put(
+        *(pointer(name="prompt", prompt=id, transcript="/t/s-1.jsonl") for id in ("p1", "p2")),
+        pointer(),
+    )
     show(store, ME, ["a#body.0", "a#body.40", "b"])
     store.put(ShownMemory("c", Way.OWN, NOW, "", *ME))
-    told: list[dict[str, object]] = [{"chars": 90}, {"chars": 10}, {"chars": 5, "delivered": False}, {"session": "s-2"}]
+    told: list[dict[str, object]] = [
+        {"chars": 90},
+        {"chars": 10},
+        {"chars": 5, "delivered": False},
+        {"session": "s-2"},
+    ]
     for number, more in enumerate(told):
         answer = json.dumps({"session": "s-1", "delivered": True, "chars": 7, **more})
         store.put(RecallRecord(f"recall_{number}", NOW, answer))
-    do(store, Create(rule("r", group="s-1")), Create(thread("t", group="s-1")), Create(thread("other")))
+    do(
+        store,
+        Create(rule("r", group="s-1")),
+        Create(thread("t", group="s-1")),
+        Create(thread("other")),
+    )
     assert store.session_counts() == {
         "s-1": SessionCounts(prompts=2, told=2, chars=100, kept=2, transcript="/t/s-1.jsonl"),
         "s-2": SessionCounts(chars=7),
@@ -109,28 +126,58 @@ def test_use_is_counted_not_journalled_and_cannot_change_what_a_memory_says(stor
 
 def test_states_are_found_by_how_their_names_begin_and_can_be_removed(store: LocalStore):
     last = "vault:\U0010fffd.md"
-    for name in ("vault:b", last, "vault:a", "vault", "vault-allowed", "Vault:c", "vaulu:", "u", "u"):
+    for name in (
+        "vault:b",
+        last,
+        "vault:a",
+        "vault",
+        "vault-allowed",
+        "Vault:c",
+        "vaulu:",
+        "u",
+        "u",
+    ):
         store.put(StateRecord(name, f"{len(store.records(StateRecord))}"))
-    assert (read_text(store, "vault"), read_text(store, "u"), read_text(store, "focus")) == ("3", "8", None)
-    assert store.records(StateRecord, under="vault:") == [("vault:a", "2"), ("vault:b", "0"), (last, "1")]
+    assert (read_text(store, "vault"), read_text(store, "u"), read_text(store, "focus")) == (
+        "3",
+        "8",
+        None,
+    )
+    assert store.records(StateRecord, under="vault:") == [
+        ("vault:a", "2"),
+        ("vault:b", "0"),
+        (last, "1"),
+    ]
     store.put(StateRecord("vault:a", None), StateRecord("never there", None))
     assert [name for name, _ in store.records(StateRecord, under="vault:")] == ["vault:b", last]
     assert (len(store.records(StateRecord)), store.records(StateRecord, under="none")) == (7, [])
 
 
-def test_an_event_is_received_once_and_goes_to_the_end_with_the_smaller_size_when_it_comes_again(store: LocalStore):
-    given = ({"size": 5}, {"prompt": "p2", "calls": ("a", "b")}, {"size": 5, "at": NOW.plus(seconds=9)}, {"size": 9})
+def test_an_event_is_received_once_and_goes_to_the_end_with_the_smaller_size_when_it_comes_again(
+    store: LocalStore,
+):
+    given = (
+        {"size": 5},
+        {"prompt": "p2", "calls": ("a", "b")},
+        {"size": 5, "at": NOW.plus(seconds=9)},
+        {"size": 9},
+    )
     new = [store.put(pointer(**said)) for said in (*given, {"size": 3}, {"size": 3})]
     assert new == [True, True, False, False, False, False]
     assert store.events() == [(2, pointer(prompt="p2", calls=("a", "b"))), (4, pointer(size=3))]
     assert [n for n, _ in store.events(after=2)] == [4]
 
 
-@given(st.lists(st.text(max_size=3), min_size=5, max_size=7), st.lists(st.text(max_size=3), min_size=5, max_size=7))
+@given(
+    st.lists(st.text(max_size=3), min_size=5, max_size=7),
+    st.lists(st.text(max_size=3), min_size=5, max_size=7),
+)
 def test_different_events_have_different_keys(one: list[str], other: list[str]):
     def key(parts: list[str]) -> str:
         host, name, agent, prompt, source, *calls = parts
-        return pointer(host=host, name=name, agent=agent, prompt=prompt, source=source, calls=tuple(calls)).key
+        return pointer(
+            host=host, name=name, agent=agent, prompt=prompt, source=source, calls=tuple(calls)
+        ).key
 
     assert (key(one) == key(other)) is (one == other)
 
@@ -157,7 +204,9 @@ def test_an_outcome_is_recorded_once_and_found_by_session_kind_and_number(store:
     assert (shorten("a\nb"), len(shorten("long " * 200))) == ("a b", 300)
 
 
-def test_events_and_outcomes_are_not_kept_for_ever(store: LocalStore, monkeypatch: pytest.MonkeyPatch):
+def test_events_and_outcomes_are_not_kept_for_ever(
+    store: LocalStore, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("recollect.store.database.EVENTS_KEPT", 50)
     monkeypatch.setattr("recollect.store.database.OUTCOMES_KEPT", 50)
     with store.transaction():
@@ -165,7 +214,11 @@ def test_events_and_outcomes_are_not_kept_for_ever(store: LocalStore, monkeypatc
             store.put(pointer(prompt=str(number)))
             store.put(outcome(str(number)))
     last = [str(number) for number in range(10, 60)]
-    assert [one.prompt for _, one in store.events()] == [one.act for one in store.records(Outcome)][::-1] == last
+    assert (
+        [one.prompt for _, one in store.events()]
+        == [one.act for one in store.records(Outcome)][::-1]
+        == last
+    )
     store.put(outcome("late", at=NOW.plus(days=OUTCOMES_KEPT_DAYS + 1)))
     assert [one.act for one in store.records(Outcome)] == ["late"]
 

@@ -63,7 +63,9 @@ PLANS: dict[str, Plan | Drop] = {
     "create": plan(Create(NEW, messages(NEW, "dark", "tabs")), Link(bridge(NEW, AUTH))),
     "remove": edits.delete(WHOLE),
     "remove what has no ties": plan(Remove(TABS)),
-    "update": edits.revise(AUTH, title="Dark", body="Dark tabs 日本", topics=("solana",), now=NOW.plus(days=1)),
+    "update": edits.revise(
+        AUTH, title="Dark", body="Dark tabs 日本", topics=("solana",), now=NOW.plus(days=1)
+    ),
     "move": plan(Move((SAID[0].id, SAID[2].id), AUTH.id, DEPLOY.id)),
     "say": plan(Say(DEPLOY.id, messages(DEPLOY, "the validators are up", "日本"))),
     "unsay": plan(Unsay(AUTH.id, SAID[1:])),
@@ -90,7 +92,9 @@ STALE: dict[str, Change] = {
     "a move to nobody": Move((SAID[0].id,), AUTH.id, NOBODY),
     "a message that is elsewhere": Say(DEPLOY.id, (replace(SAID[0], thread_id=DEPLOY.id),)),
     "a message of other words": Say(AUTH.id, (replace(SAID[0], content="Never said"),)),
-    "a message to nobody": Say("thread_x", (Message("message_x", "thread_x", NOW, "user", "Hello"),)),
+    "a message to nobody": Say(
+        "thread_x", (Message("message_x", "thread_x", NOW, "user", "Hello"),)
+    ),
     "a message gone that is elsewhere": Unsay(DEPLOY.id, SAID[:1]),
     "a message gone that is another": Unsay(AUTH.id, (replace(SAID[0], content="Never said"),)),
     "a bridge of another weight": Link(replace(LINK, weight=0.9)),
@@ -136,9 +140,15 @@ def test_what_was_created_can_be_read_and_an_alias_answers_as_what_it_became(hou
     assert house.messages(AUTH.id) == SAID
     assert house.messages(ids=[SAID[0].id, "message_x"]) == SAID[:1]
     strangers = [f"t{n}" for n in range(40_000)]
-    assert house.bridges(DEPLOY.id) == house.bridges() == house.bridges(*strangers, AUTH.id) == (LINK,)
+    assert (
+        house.bridges(DEPLOY.id) == house.bridges() == house.bridges(*strangers, AUTH.id) == (LINK,)
+    )
     assert house.bridges(TABS.id) == ()
-    assert (house.get(NOBODY), house.messages(NOBODY), house.records(Alias, new=NOBODY)) == (None, (), [])
+    assert (house.get(NOBODY), house.messages(NOBODY), house.records(Alias, new=NOBODY)) == (
+        None,
+        (),
+        [],
+    )
     assert house.log(limit=5, memory=NOBODY) == []
     assert not house.apply(Plan(), act())
 
@@ -157,14 +167,22 @@ def test_what_was_created_can_be_read_and_an_alias_answers_as_what_it_became(hou
     ],
 )  # fmt: skip
 def test_filters_hold_for_finding_and_searching(house: Store, query: Query, titles: list[str]):
-    do(house, Create(thread("Old", body="at night", status=Status.ARCHIVED, group="session-1", days_old=9)))
+    do(
+        house,
+        Create(
+            thread("Old", body="at night", status=Status.ARCHIVED, group="session-1", days_old=9)
+        ),
+    )
     assert [m.title for m in house.find(query)] == titles
     found = search(house, replace(query, text="auth deploy tabs old"))
     assert query.limit == 1 or {hit.memory.title for hit in found} == set(titles)
 
 
 def test_memories_are_found_by_judgement_drift_and_a_text_like_theirs(house: Store):
-    rated, shown = thread("rated", ratings=(Rating(False, NOW),), days_old=1), rule("shown", outcomes="+" + 10 * "-")
+    rated, shown = (
+        thread("rated", ratings=(Rating(False, NOW),), days_old=1),
+        rule("shown", outcomes="+" + 10 * "-"),
+    )
     drifted = thread("much", drift=("a", "b", "c", "d"))
     do(house, *map(Create, (rated, shown, drifted, thread("little", drift=("a", "b", "c")))))
     assert house.find(Query(marks_against=10)) == [shown, rated]
@@ -187,7 +205,13 @@ def test_counts_and_sketches_are_of_what_is_there(house: Store):
     do(house, *edits.archive(TABS).changes)
     counts = house.counts()
     assert counts.by_kind_and_status == (("rule", "archived", 1), ("thread", "active", 2))
-    assert (counts.messages, counts.bridges, counts.vectors, counts.changes, counts.passages) == (4, 1, 0, 2, 7)
+    assert (counts.messages, counts.bridges, counts.vectors, counts.changes, counts.passages) == (
+        4,
+        1,
+        0,
+        2,
+        7,
+    )
     assert counts.bytes > 0
     made = thread("one", days_old=3, weight=0.5, pinned=True)
     do(house, Create(made))
@@ -224,7 +248,9 @@ def test_a_plan_from_another_state_is_refused_whole(house: Store, stale: Change)
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"status": "gone"}, {"weight": float("nan")}, {"title": 5}, {"topics": ["a", 1]}], ids=str
+    "wrong",
+    [{"status": "gone"}, {"weight": float("nan")}, {"title": 5}, {"topics": ["a", 1]}],
+    ids=str,
 )
 def test_what_no_memory_can_be_is_refused(house: Store, wrong: dict[str, Any]):
     before, now = state(house), encode(TABS)
@@ -245,7 +271,9 @@ def test_many_updates_are_one_sound_change_with_one_undo(store: Store):
     assert store.apply(plan(*archive, *fade, again), done)
 
     found = [(memory.status, memory.weight) for memory, _ in store.each()]
-    assert found == [(Status.ARCHIVED, 1.0)] * 1_100 + [(Status.ACTIVE, 0.5)] * 102 + [(Status.ACTIVE, 0.2)]
+    assert found == [(Status.ARCHIVED, 1.0)] * 1_100 + [(Status.ACTIVE, 0.5)] * 102 + [
+        (Status.ACTIVE, 0.2)
+    ]
     assert store.verify() == []
     assert not store.apply(plan(*archive, *fade[:-1]), act()), "it is so already"
     store.undo(done.change, act("undo", undoes=done.change))
@@ -269,7 +297,9 @@ def test_a_row_is_sealed_as_it_always_was(cells: tuple[rows.Cell, ...], hash: st
 
 
 @pytest.mark.parametrize("plans", LATE_UNDOS.values(), ids=LATE_UNDOS)
-def test_a_change_that_others_build_on_is_not_undone(house: Store, plans: tuple[tuple[Change, ...], ...]):
+def test_a_change_that_others_build_on_is_not_undone(
+    house: Store, plans: tuple[tuple[Change, ...], ...]
+):
     first, *later = plans
     change = do(house, *first)
     for one in later:
@@ -305,7 +335,9 @@ def test_what_was_only_used_since_can_be_undone_and_counters_stay(house: Store):
 
 def test_messages_of_one_instant_keep_their_order(store: Store):
     owner, other = thread("t"), thread("u")
-    said = tuple(Message(MINT.draw("message"), owner.id, NOW, "user", word) for word in ("x", "b", "c", "a"))
+    said = tuple(
+        Message(MINT.draw("message"), owner.id, NOW, "user", word) for word in ("x", "b", "c", "a")
+    )
     do(store, Create(owner, said))
     away = do(store, Create(other), Move((said[0].id, said[2].id), owner.id, other.id))
     assert [m.content for m in store.messages(other.id)] == ["x", "c"]
@@ -315,7 +347,10 @@ def test_messages_of_one_instant_keep_their_order(store: Store):
 
 def test_the_log_is_newest_first_by_memory_or_change_and_says_what_was_undone(store: Store):
     for i, day in enumerate((5, -5, 0)):  # whatever the clock says
-        store.apply(plan(Create(note(f"Note {i}"))), act(f"op {i}", at=NOW.plus(days=day), summary=f"did {i}"))
+        store.apply(
+            plan(Create(note(f"Note {i}"))),
+            act(f"op {i}", at=NOW.plus(days=day), summary=f"did {i}"),
+        )
     assert [(e.op, e.summary, e.at) for e in store.log(limit=2)] == [
         ("op 2", "did 2", NOW), ("op 1", "did 1", NOW.plus(days=-5)),
     ]  # fmt: skip
@@ -365,10 +400,20 @@ QUIET = note("Quiet", body=f"{CANARY} and more")
 
 def _long_life(store: Store) -> str:
     """A memory whose every part holds the canary, with a life behind it."""
-    secret = thread(CANARY, body=f"{CANARY} " * 400, topics=(CANARY,), tags=(CANARY,), origin=CANARY, group=CANARY)
+    secret = thread(
+        CANARY,
+        body=f"{CANARY} " * 400,
+        topics=(CANARY,),
+        tags=(CANARY,),
+        origin=CANARY,
+        group=CANARY,
+    )
     said = messages(secret, CANARY, f"say {CANARY}", *(f"{CANARY} {i}" for i in range(30)))
     other = note("Linked")
-    store.apply(plan(Create(secret, said), Create(other), Link(bridge(secret, other))), act("pin", summary=CANARY))
+    store.apply(
+        plan(Create(secret, said), Create(other), Link(bridge(secret, other))),
+        act("pin", summary=CANARY),
+    )
     change = do(store, renaming(secret, f"{CANARY} again"))
     own = [seq for seq, text in store.vectorless("small", 500) if CANARY in text]
     store.put_vectors("small", [(seq, CANARY.encode() * 8) for seq in own])
@@ -382,10 +427,16 @@ def _then(*later: Change) -> Callable[[Store], str]:
 
 @pytest.mark.parametrize(
     "make",
-    [_long_life, _then(Remove(QUIET)), _then(Update.between(QUIET, replace(QUIET, body="nothing to see")))],
+    [
+        _long_life,
+        _then(Remove(QUIET)),
+        _then(Update.between(QUIET, replace(QUIET, body="nothing to see"))),
+    ],
     ids=["long life", "deleted", "revised"],
 )
-def test_a_purge_leaves_no_byte_in_any_file(local: LocalStore, path: Path, make: Callable[[Store], str]):
+def test_a_purge_leaves_no_byte_in_any_file(
+    local: LocalStore, path: Path, make: Callable[[Store], str]
+):
     store = local
     do(store, *(Create(note(f"Other {i}", body="some words " * 50)) for i in range(25)))
     id = make(store)
@@ -448,20 +499,27 @@ def test_a_backup_is_whole(local: LocalStore, tmp_path: Path):
         assert copy.counts().vectors == local.counts().vectors
 
 
-def test_many_that_change_alike_are_one_change_and_each_is_as_it_was_or_nothing_is_written(store: Store):
+def test_many_that_change_alike_are_one_change_and_each_is_as_it_was_or_nothing_is_written(
+    store: Store,
+):
     threads = [thread(f"t{n}") for n in range(4)]
     do(store, *map(Create, threads))
     ids, old, new = tuple(t.id for t in threads), {"status": "active"}, {"status": "archived"}
     do(store, Update(ids[0], old, new))
     change = do(store, UpdateAll(ids, old, new))
     assert {one.status for one, _ in store.each()} == {Status.ARCHIVED}
-    assert store.journalled(change) == [{"do": "update", "id": id, "before": old, "after": new} for id in ids[1:]]
+    assert store.journalled(change) == [
+        {"do": "update", "id": id, "before": old, "after": new} for id in ids[1:]
+    ]
     assert [one["id"] for one in store.journalled(change, memory=ids[2])] == [ids[2]]
     assert store.verify() == []
     assert not store.apply(Plan((UpdateAll(ids, old, new),)), act())
     store.undo(change, act("undo", undoes=change))
     assert [one.status for one, _ in store.each()] == [Status.ARCHIVED, *[Status.ACTIVE] * 3]
-    for wrong in (UpdateAll(ids[1:], {"status": "candidate"}, new), UpdateAll((ids[1], "thread_gone"), old, new)):
+    for wrong in (
+        UpdateAll(ids[1:], {"status": "candidate"}, new),
+        UpdateAll((ids[1], "thread_gone"), old, new),
+    ):
         with pytest.raises(Conflict):
             do(store, wrong)
     assert store.get(ids[1]) == threads[1]

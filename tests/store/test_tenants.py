@@ -37,7 +37,9 @@ def teams() -> Iterator[Teams]:
     mine, other = new_team(), new_team()
     with closing(PostgresStore(mine.url)) as ours, closing(PostgresStore(other.url)) as theirs:
         do(theirs, *HOUSE, Create(SECRET, messages(SECRET, CANARY)))
-        theirs.put_vectors("small", [(seq, vector(1, 0)) for seq, _ in theirs.vectorless("small", 100)])
+        theirs.put_vectors(
+            "small", [(seq, vector(1, 0)) for seq, _ in theirs.vectorless("small", 100)]
+        )
         theirs.put(StateRecord(CANARY, f'"{CANARY}"'))
         yield Teams(ours, theirs, mine, other)
         assert ours.verify() == theirs.verify() == []
@@ -52,14 +54,20 @@ def raw(url: str) -> Iterator[psycopg.Connection[Any]]:
 def tables() -> list[str]:
     ours = "relnamespace = 'recollect'::regnamespace AND relkind IN ('r', 'p', 'v', 'm')"
     with raw(administrator()) as db:
-        return [name for (name,) in db.execute(f"SELECT relname FROM pg_class WHERE {ours}".encode())]
+        return [
+            name for (name,) in db.execute(f"SELECT relname FROM pg_class WHERE {ours}".encode())
+        ]
 
 
 def everything() -> dict[str, list[Any]]:
     """All rows of all tables, as the administrator sees them."""
     with raw(administrator()) as db:
         return {
-            name: sorted(db.execute(sql.SQL("SELECT {}::text FROM recollect.{}").format(*[sql.Identifier(name)] * 2)))
+            name: sorted(
+                db.execute(
+                    sql.SQL("SELECT {}::text FROM recollect.{}").format(*[sql.Identifier(name)] * 2)
+                )
+            )
             for name in tables()
         }
 
@@ -77,13 +85,20 @@ def test_every_table_has_forced_row_level_security_and_a_policy():
                      AND a.attnum = i.indkey[0] WHERE i.indrelid = c.oid)
                FROM pg_class c WHERE relnamespace = 'recollect'::regnamespace AND relkind IN ('r', 'p')"""
         ).fetchall()
-        kinds = db.execute("SELECT DISTINCT relkind::text FROM pg_class WHERE relnamespace = 'recollect'::regnamespace")
-        assert {kind for (kind,) in kinds} == {"r", "i"}, "no view, no sequence, nothing else that policies do not hold"
+        kinds = db.execute(
+            "SELECT DISTINCT relkind::text FROM pg_class WHERE relnamespace = 'recollect'::regnamespace"
+        )
+        assert {kind for (kind,) in kinds} == {"r", "i"}, (
+            "no view, no sequence, nothing else that policies do not hold"
+        )
     assert len(found) == 13
     for name, is_on, is_forced, policies, leading in found:
         assert (is_on, is_forced, policies) == (True, True, 1), name
         # The key and every index begin with the tenant; that of nearness cannot.
-        assert name == "tenant" or set(leading) <= {"tenant", *(["data"] if name == "vector" else [])}, name
+        assert name == "tenant" or set(leading) <= {
+            "tenant",
+            *(["data"] if name == "vector" else []),
+        }, name
 
 
 def test_a_login_has_no_rights_but_to_rows():
@@ -95,7 +110,9 @@ def test_a_login_has_no_rights_but_to_rows():
             [login.role],
         )
         assert rights == (False, False, False, False, False, True)
-        [member] = db.execute("SELECT rolcanlogin, rolsuper FROM pg_roles WHERE rolname = 'recollect_member'")
+        [member] = db.execute(
+            "SELECT rolcanlogin, rolsuper FROM pg_roles WHERE rolname = 'recollect_member'"
+        )
         assert member == (False, False)
         granted = db.execute(
             """SELECT table_name, string_agg(privilege_type, ' ' ORDER BY privilege_type)
@@ -111,7 +128,11 @@ def test_a_login_has_no_rights_but_to_rows():
 STRANGERS = (AUTH.id, DEPLOY.id, TABS.id, OLD, SECRET.id)
 READS: dict[str, Callable[[PostgresStore], object]] = {
     "get": lambda s: [one for id in STRANGERS if (one := s.get(id))],
-    "find": lambda s: [*s.find(Query(limit=-1)), *s.find(Query(like=CANARY)), *s.find(Query(topic=CANARY))],
+    "find": lambda s: [
+        *s.find(Query(limit=-1)),
+        *s.find(Query(like=CANARY)),
+        *s.find(Query(topic=CANARY)),
+    ],
     "order": lambda s: s.order(Query(limit=100)),
     "messages": lambda s: [*s.messages(AUTH.id), *s.messages(ids=[m.id for m in SAID])],
     "bridges": lambda s: s.bridges() + s.bridges(*STRANGERS),
@@ -127,8 +148,15 @@ READS: dict[str, Callable[[PostgresStore], object]] = {
     "pieces": lambda s: s.pieces(range(-50, 50)) + s.pieces(range(-50, 50), "small", vector(1, 0)),
     "places": lambda s: s.places(range(-50, 50), neighbours=100),
     "read_units": lambda s: s.read_units(range(-50, 50)),
-    "records": lambda s: [*s.records(Alias), *s.records(StateRecord), *s.records(StateRecord, under=CANARY[:2])],
-    "counts": lambda s: [*s.counts().by_kind_and_status, *[0] * sum((s.counts().messages, s.counts().bytes))],
+    "records": lambda s: [
+        *s.records(Alias),
+        *s.records(StateRecord),
+        *s.records(StateRecord, under=CANARY[:2]),
+    ],
+    "counts": lambda s: [
+        *s.counts().by_kind_and_status,
+        *[0] * sum((s.counts().messages, s.counts().bytes)),
+    ],
     "tally": lambda s: [*s.tally(NOW.plus(days=-999))[0]],
     "log": lambda s: s.log(limit=100) + s.log(limit=9, memory=AUTH.id),
     "changes": lambda s: s.changes_after(0) + [0] * s.last_change(),
@@ -157,14 +185,18 @@ IDLE: dict[str, Callable[[PostgresStore], object]] = {
     "remove": lambda s: s.apply(plan(Remove(TABS)), act()),
     "use": lambda s: s.use(STRANGERS, lambda one: renamed(one, "Mine")),
     "purge": lambda s: s.purge(STRANGERS),
-    "vectors": lambda s: s.put_vectors("small", [(n, vector(0, 1)) for n in range(20)], drop_others=100),
+    "vectors": lambda s: s.put_vectors(
+        "small", [(n, vector(0, 1)) for n in range(20)], drop_others=100
+    ),
     "state": lambda s: s.put(StateRecord(CANARY, None)),
     "reindex": lambda s: s.reindex(),
 }
 
 
 @pytest.mark.parametrize("write", REFUSED.values(), ids=REFUSED)
-def test_a_change_to_another_team_is_refused(teams: Teams, write: Callable[[PostgresStore, str], object]):
+def test_a_change_to_another_team_is_refused(
+    teams: Teams, write: Callable[[PostgresStore, str], object]
+):
     before, [entry] = state(teams.theirs), teams.theirs.log(limit=1)
     with pytest.raises((Conflict, NotFound)):
         write(teams.ours, entry.change)
@@ -172,7 +204,9 @@ def test_a_change_to_another_team_is_refused(teams: Teams, write: Callable[[Post
 
 
 @pytest.mark.parametrize("write", IDLE.values(), ids=IDLE)
-def test_what_finds_nothing_changes_nothing_of_another_team(teams: Teams, write: Callable[[PostgresStore], object]):
+def test_what_finds_nothing_changes_nothing_of_another_team(
+    teams: Teams, write: Callable[[PostgresStore], object]
+):
     before = state(teams.theirs)
     write(teams.ours)
     assert state(teams.theirs) == before
@@ -183,7 +217,9 @@ def test_both_may_have_the_same_ids_and_neither_can_tell(teams: Teams):
     do(teams.ours, *HOUSE)
     do(teams.ours, Update.between(TABS, renamed(TABS, "Ours")))
     assert (teams.theirs.get(TABS.id), teams.ours.get(OLD)) == (TABS, DEPLOY)
-    assert [row.seq for row in teams.ours.changes_after(0)] == [1, 2], "numbers do not tell how much others write"
+    assert [row.seq for row in teams.ours.changes_after(0)] == [1, 2], (
+        "numbers do not tell how much others write"
+    )
 
 
 # SQL of one's own
@@ -228,8 +264,14 @@ def check_walls(db: psycopg.Connection[Any], teams: Teams) -> None:
         rows = _tried(db, f"SELECT * FROM {table}")
         owned = [row for row in rows if row[0] != teams.login.tenant]
         assert owned == [], name
-        assert _tried(db, f"SELECT count(*) FROM {table} WHERE tenant = '{teams.other.tenant}'") in ([], [(0,)])
-        assert not [row for row in _tried(db, f"COPY (SELECT * FROM {table}) TO STDOUT") if CANARY in str(row)]
+        assert _tried(
+            db, f"SELECT count(*) FROM {table} WHERE tenant = '{teams.other.tenant}'"
+        ) in ([], [(0,)])
+        assert not [
+            row
+            for row in _tried(db, f"COPY (SELECT * FROM {table}) TO STDOUT")
+            if CANARY in str(row)
+        ]
         for change in (
             f"UPDATE {table} SET tenant = tenant WHERE tenant = '{teams.other.tenant}' RETURNING 1",
             f"UPDATE {table} SET tenant = '{teams.other.tenant}' RETURNING 1",
@@ -238,7 +280,8 @@ def check_walls(db: psycopg.Connection[Any], teams: Teams) -> None:
             assert _tried(db, change) == [], change
     assert (
         _tried(
-            db, f"SELECT 1 FROM recollect.memory m JOIN recollect.posting p USING (tenant) WHERE p.term = '{CANARY}'"
+            db,
+            f"SELECT 1 FROM recollect.memory m JOIN recollect.posting p USING (tenant) WHERE p.term = '{CANARY}'",
         )
         == []
     )
@@ -289,8 +332,18 @@ def test_a_function_that_tells_what_it_sees_sees_nothing(teams: Teams):
             """CREATE FUNCTION pg_temp.tell(said text) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS
                $$ BEGIN RAISE NOTICE 'saw %', said; RETURN true; END $$"""
         )
-        for table, column in (("memory", "body"), ("message", "content"), ("posting", "term"), ("state", "value")):
-            assert db.execute(f"SELECT * FROM recollect.{table} WHERE pg_temp.tell({column})".encode()).fetchall() == []
+        for table, column in (
+            ("memory", "body"),
+            ("message", "content"),
+            ("posting", "term"),
+            ("state", "value"),
+        ):
+            assert (
+                db.execute(
+                    f"SELECT * FROM recollect.{table} WHERE pg_temp.tell({column})".encode()
+                ).fetchall()
+                == []
+            )
     assert told == []
 
 
@@ -307,7 +360,11 @@ def test_who_listens_to_another_team_hears_numbers(teams: Teams):
 
 def test_a_login_of_two_teams_names_one_and_writes_to_no_other(teams: Teams):
     with raw(administrator()) as db:
-        db.execute(sql.SQL("GRANT {} TO {}").format(sql.Identifier(teams.other.role), sql.Identifier(teams.login.role)))
+        db.execute(
+            sql.SQL("GRANT {} TO {}").format(
+                sql.Identifier(teams.other.role), sql.Identifier(teams.login.role)
+            )
+        )
     with pytest.raises(BadInput, match="several teams"):
         PostgresStore(teams.login.url)
     for team, title in ((teams.ours.team, "Ours"), (teams.theirs.team, "Theirs")):
@@ -317,13 +374,17 @@ def test_a_login_of_two_teams_names_one_and_writes_to_no_other(teams: Teams):
             assert (store.get(AUTH.id) is None) == (title == "Ours")
             assert store.verify() == []
     with raw(teams.login.url) as db:
-        assert db.execute("SELECT count(*) FROM recollect.memory").fetchall() == [(0,)], "none is picked"
+        assert db.execute("SELECT count(*) FROM recollect.memory").fetchall() == [(0,)], (
+            "none is picked"
+        )
         db.execute("SET recollect.tenant = 'nobody'")
         assert db.execute("SELECT count(*) FROM recollect.memory").fetchall() == [(0,)]
     assert [m.title for m in teams.theirs.find(Query(like="Theirs", limit=1))] == ["Theirs"]
     with raw(administrator()) as db:
         db.execute(
-            sql.SQL("REVOKE {} FROM {}").format(sql.Identifier(teams.other.role), sql.Identifier(teams.login.role))
+            sql.SQL("REVOKE {} FROM {}").format(
+                sql.Identifier(teams.other.role), sql.Identifier(teams.login.role)
+            )
         )
 
 

@@ -27,7 +27,9 @@ def unit_vectors(count: int, *, dim: int = DIM, seed: int = 7) -> Floats:
     """In a few clusters, as meanings are: all apart from each other would make the search too easy."""
     chance = np.random.default_rng(seed)
     centres = chance.normal(size=(max(1, count // 40), dim))
-    return scaled(centres[chance.integers(0, len(centres), count)] + 0.7 * chance.normal(size=(count, dim)))
+    return scaled(
+        centres[chance.integers(0, len(centres), count)] + 0.7 * chance.normal(size=(count, dim))
+    )
 
 
 def scaled(values: NDArray[Any]) -> Floats:
@@ -42,7 +44,9 @@ def fill(store: Store, values: Floats, model: str = "m") -> None:
 
 def put(store: Store, values: Floats, model: str = "m") -> None:
     waiting = store.vectorless(model, len(values))
-    store.put_vectors(model, [(seq, row.tobytes()) for (seq, _), row in zip(waiting, values, strict=True)])
+    store.put_vectors(
+        model, [(seq, row.tobytes()) for (seq, _), row in zip(waiting, values, strict=True)]
+    )
 
 
 def nearest(store: Store, asked: bytes, count: int = 10, model: str = "m") -> dict[int, float]:
@@ -56,7 +60,9 @@ def nearest(store: Store, asked: bytes, count: int = 10, model: str = "m") -> di
 def test_a_stored_vector_is_the_given_one_but_for_half_a_step(values: Floats):
     packed = vectors.pack(values.tobytes())
     assert len(packed) == 4 + len(values)
-    unpacked = np.frombuffer(packed[4:], np.int8).astype(np.float32) * np.frombuffer(packed[:4], "<f4")[0]
+    unpacked = (
+        np.frombuffer(packed[4:], np.int8).astype(np.float32) * np.frombuffer(packed[:4], "<f4")[0]
+    )
     assert np.abs(unpacked - values).max() <= 0.51 * max(float(np.abs(values).max()) / 127, 1e-30)
 
 
@@ -65,11 +71,25 @@ def test_every_passage_waits_for_a_vector_oldest_first_until_it_has_one(store: S
     do(store, Create(first), *(Create(note(f"Note {i}", body=f"b{i}")) for i in range(4)))
     do(store, Update.between(first, renamed(first, "Again")))
     waiting = store.vectorless("small", 100)
-    assert len(waiting) == store.nearest("small", vector(1, 0), 5, ()).missing == store.counts().passages == 5
-    assert (waiting == sorted(waiting), waiting[-1][1], store.vectorless("small", 2)) == (True, "Again\na", waiting[:2])
+    assert (
+        len(waiting)
+        == store.nearest("small", vector(1, 0), 5, ()).missing
+        == store.counts().passages
+        == 5
+    )
+    assert (waiting == sorted(waiting), waiting[-1][1], store.vectorless("small", 2)) == (
+        True,
+        "Again\na",
+        waiting[:2],
+    )
     store.put_vectors("small", [(seq, vector(1, 0)) for seq, _ in waiting[:3]])
-    assert (store.vectorless("small", 100), store.vectorless("large", 100)) == (waiting[3:], waiting)
-    store.put_vectors("small", [(waiting[0][0], vector(0, 1)), (999_999, vector(1, 1))])  # again, and of nothing
+    assert (store.vectorless("small", 100), store.vectorless("large", 100)) == (
+        waiting[3:],
+        waiting,
+    )
+    store.put_vectors(
+        "small", [(waiting[0][0], vector(0, 1)), (999_999, vector(1, 1))]
+    )  # again, and of nothing
     assert (store.counts().vectors, store.nearest("small", vector(1, 0), 5, ()).missing) == (3, 2)
 
 
@@ -79,7 +99,11 @@ def test_vectors_of_other_models_are_never_compared_and_removed_some_at_a_time(s
     assert nearest(store, vector(1, 0), 1, "small").keys() == {1}
     assert nearest(store, vector(0, 1, 0), 1, "large").keys() == {2}
     assert store.nearest("other", vector(1, 0), 10, [1, 2, 3])[:2] == ({}, 2)
-    for most, dropped, left in ((1, 1, {"large": 1, "small": 2}), (9, 1, {"small": 2}), (9, 0, {"small": 2})):
+    for most, dropped, left in (
+        (1, 1, {"large": 1, "small": 2}),
+        (9, 1, {"small": 2}),
+        (9, 0, {"small": 2}),
+    ):
         assert store.put_vectors("small", [], drop_others=most) == dropped
         assert store.counts().vectors_by_model == left
 
@@ -95,7 +119,10 @@ def test_vectors_stay_with_their_text_and_go_with_it(store: Store):
     archived = replace(talk, status=Status.ARCHIVED)
     summed_up = Update.between(archived, replace(archived, body="In sum.", topics=("night",)))
     done = do(store, Say(talk.id, (later,)), summed_up)
-    assert {text for _, text in store.vectorless("m", 100)} == {"Talk\nit works again", "Talk\nIn sum."}
+    assert {text for _, text in store.vectorless("m", 100)} == {
+        "Talk\nit works again",
+        "Talk\nIn sum.",
+    }
     assert [hit.memory.id for hit in search(store, Query(text="works again"))] == [talk.id]
     store.undo(done, act("undo"))
     assert [text for _, text in store.vectorless("m", 100)] == ["Talk\nbody"]
@@ -115,7 +142,9 @@ def test_up_to_a_few_thousand_the_nearest_are_exact(store: Store, count: int):
     for asked in unit_vectors(20, seed=8):
         truth, found = values @ asked, nearest(store, asked.tobytes())
         assert len(found) == min(10, count)
-        assert all(near == pytest.approx(float(truth[seq - 1]), abs=0.01) for seq, near in found.items())
+        assert all(
+            near == pytest.approx(float(truth[seq - 1]), abs=0.01) for seq, near in found.items()
+        )
         assert min(found.values()) >= np.sort(truth)[-len(found)] - 0.02
 
 
@@ -124,7 +153,9 @@ def test_above_that_nearly_all_of_the_nearest_are_found(local: LocalStore):
     values, chance = unit_vectors(vectors._ALL_EXACT + 2_000, dim=384), np.random.default_rng(9)
     fill(store, values)
     # Questions that something answers: a stored vector each, with as much again of something else.
-    near = values[chance.integers(0, len(values), 30)] + chance.normal(size=(30, 384)) / np.sqrt(384)
+    near = values[chance.integers(0, len(values), 30)] + chance.normal(size=(30, 384)) / np.sqrt(
+        384
+    )
     # Far from everything, the ten nearest are hardly nearer than the rest: bits tell them apart less well.
     for questions, share in ((scaled(near), 0.95), (unit_vectors(30, dim=384, seed=8), 0.8)):
         hits = 0
@@ -135,7 +166,9 @@ def test_above_that_nearly_all_of_the_nearest_are_found(local: LocalStore):
 
 
 @pytest.mark.parametrize("dim", [3, 100, 768, 4_096])
-def test_a_models_vectors_may_have_any_size(store: Store, dim: int, monkeypatch: pytest.MonkeyPatch):
+def test_a_models_vectors_may_have_any_size(
+    store: Store, dim: int, monkeypatch: pytest.MonkeyPatch
+):
     values = unit_vectors(300, dim=dim)
     fill(store, values)
     for most_exact in (vectors._ALL_EXACT, 100):  # by bytes with all; by bits first
@@ -153,22 +186,36 @@ def test_what_was_asked_about_is_measured_and_odd_vectors_are_left_out(store: St
     put(store, np.ones((1, 9), np.float32))
     asked = np.eye(DIM, dtype=np.float32)[0].tobytes()
     found = store.nearest("m", asked, 1, [5, 9, DIM + 1, DIM + 2, 999]).near
-    assert {unit: round(near.best, 1) for unit, near in found.items()} == {1: 1.0, 5: 0.0, 9: 0.0, DIM + 1: 0.0}
+    assert {unit: round(near.best, 1) for unit, near in found.items()} == {
+        1: 1.0,
+        5: 0.0,
+        9: 0.0,
+        DIM + 1: 0.0,
+    }
     for dim in (1, 3, 384):
         assert nearest(store, unit_vectors(1, dim=dim).tobytes()) == {}
 
 
 def test_a_unit_is_as_near_as_its_nearest_passage_and_has_a_mean(store: Store):
-    talk, long = thread("Talk", body="body"), note("Long", body="\n\n".join(letter * 200 for letter in "abc"))
+    talk, long = (
+        thread("Talk", body="body"),
+        note("Long", body="\n\n".join(letter * 200 for letter in "abc")),
+    )
     do(store, Create(talk, messages(talk, "one", "two")), Create(long))
     given = [vector(1, 0), vector(0, 1), vector(0.6, 0.8)]
-    store.put_vectors("m", [(seq, given[n % 3]) for n, (seq, _) in enumerate(store.vectorless("m", 9))])
+    store.put_vectors(
+        "m", [(seq, given[n % 3]) for n, (seq, _) in enumerate(store.vectorless("m", 9))]
+    )
     near = store.nearest("m", vector(0, 1), 9, ()).near
     best = {unit: (one.memory, round(one.best, 1)) for unit, one in near.items()}
     assert best == {1: (1, 0.0), -1: (1, 1.0), -2: (1, 0.8), 2: (2, 1.0)}
     assert near[2].middle == pytest.approx(1.8 / np.hypot(1.6, 1.8), abs=0.01)
     pieces = store.pieces([2], "m", vector(0, 1))
-    assert [(one.unit, one.start, round(one.near, 1)) for one in pieces] == [(2, 0, 0.0), (2, 202, 1.0), (2, 404, 0.8)]
+    assert [(one.unit, one.start, round(one.near, 1)) for one in pieces] == [
+        (2, 0, 0.0),
+        (2, 202, 1.0),
+        (2, 404, 0.8),
+    ]
 
 
 def test_similarity_is_that_of_the_nearest_passage_of_a_body_or_of_its_messages(store: Store):
@@ -177,9 +224,15 @@ def test_similarity_is_that_of_the_nearest_passage_of_a_body_or_of_its_messages(
     put(store, np.array([[1, 0], [0, 1], [0.6, 0.8], [1, 0]], np.float32))
     ids = [near.id, far.id, "nobody"]
     close = store.similarity("m", vector(0, 1), ids)
-    assert {id: round(how, 1) for id, how in close.items()} == {near.id: 1.0, far.id: 0.8}, "its messages count, too"
+    assert {id: round(how, 1) for id, how in close.items()} == {near.id: 1.0, far.id: 0.8}, (
+        "its messages count, too"
+    )
     assert store.nearest("m", vector(0, 1), 1, ()).background.passages == 4
-    assert store.similarity("other", vector(0, 1), ids) == store.similarity("m", vector(0, 1) * 2, ids) == {}
+    assert (
+        store.similarity("other", vector(0, 1), ids)
+        == store.similarity("m", vector(0, 1) * 2, ids)
+        == {}
+    )
     found = store.similarity("other", vector(0, 1), ids, [(id, vector(0, 1)) for id in ids[:2]])
     assert found == pytest.approx(dict.fromkeys(ids[:2], 1.0), abs=0.01)
 
@@ -234,10 +287,16 @@ def means_of(values: Floats) -> Means:
 def with_twins(values: Floats, twins: int, cosine: float) -> Floats:
     noise = scaled(np.random.default_rng(2).normal(size=(twins, 384)))
     noise -= np.sum(noise * values[:twins], axis=1)[:, None] * values[:twins]
-    return scaled(np.concatenate([values, values[:twins] * cosine + scaled(noise) * float(np.sqrt(1 - cosine**2))]))
+    return scaled(
+        np.concatenate(
+            [values, values[:twins] * cosine + scaled(noise) * float(np.sqrt(1 - cosine**2))]
+        )
+    )
 
 
-@pytest.mark.parametrize(("count", "twins", "least"), [(200, 20, 20), (5_000, 300, 270)], ids=["few", "many"])
+@pytest.mark.parametrize(
+    ("count", "twins", "least"), [(200, 20, 20), (5_000, 300, 270)], ids=["few", "many"]
+)
 def test_pairs_are_nearly_all_found_and_none_is_wrong(count: int, twins: int, least: int):
     values = with_twins(scaled(np.random.default_rng(1).normal(size=(count, 384))), twins, 0.92)
     found = pairs(len(values), means_of(values), 0.85)
@@ -254,12 +313,17 @@ def test_a_great_many_copies_cost_a_few_pairs_each():
     assert {place for a, b, _ in found for place in (a, b)} == set(range(6_000))
 
 
-def test_a_store_pairs_threads_by_the_mean_of_their_passages_also_with_unstored_vectors(local: LocalStore):
+def test_a_store_pairs_threads_by_the_mean_of_their_passages_also_with_unstored_vectors(
+    local: LocalStore,
+):
     store = local
     one, two, far, new = thread("one"), thread("two"), thread("far"), thread("new", body="new")
     do(store, *(Create(t, messages(t, f"said in {t.title}")) for t in (one, two, far)))
     given = {"one": (1, 0.1, 0), "two": (1, 0, 0.1), "far": (0, 0, 1)}
-    rows = [(seq, vector(*given[next(n for n in given if n in text)])) for seq, text in store.vectorless("m", 10)]
+    rows = [
+        (seq, vector(*given[next(n for n in given if n in text)]))
+        for seq, text in store.vectorless("m", 10)
+    ]
     store.put_vectors("m", rows)
     do(store, Create(new))
     ids = {s.seq: s.id for s in store.sketches()}
@@ -271,5 +335,10 @@ def test_a_store_pairs_threads_by_the_mean_of_their_passages_also_with_unstored_
     owners = store.owners([seq for seq, _ in store.vectorless("m", 10)])
     more = [(seq, owner.memory, vector(0, 0, 1)) for seq, owner in owners.items()]
     found = store.similar_pairs("m", list(ids), 0.85, more)
-    assert {ids[a] for a, b, _ in found} | {ids[b] for _, b, _ in found} == {one.id, two.id, far.id, new.id}
+    assert {ids[a] for a, b, _ in found} | {ids[b] for _, b, _ in found} == {
+        one.id,
+        two.id,
+        far.id,
+        new.id,
+    }
     assert len(store.similar_pairs("m", list(ids), 0.85, [])) == 1, "for this once alone"

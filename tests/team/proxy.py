@@ -64,7 +64,9 @@ class Proxy:
                     continue
                 self._open += [near, far]
                 for one, other, is_up in ((near, far, True), (far, near, False)):
-                    threading.Thread(target=self._pass_on, args=(one, other, is_up), daemon=True).start()
+                    threading.Thread(
+                        target=self._pass_on, args=(one, other, is_up), daemon=True
+                    ).start()
 
     def _pass_on(self, source: socket.socket, target: socket.socket, is_up: bool) -> None:
         with suppress(OSError):

@@ -79,7 +79,9 @@ def test_a_network_that_is_cut_in_the_middle_of_a_transaction_costs_nothing(
     check_arrived_once(team, ann, ben)
 
 
-def test_a_change_that_arrived_and_was_not_acknowledged_is_not_sent_again(ann: Person, ben: Person, team: Team):
+def test_a_change_that_arrived_and_was_not_acknowledged_is_not_sent_again(
+    ann: Person, ben: Person, team: Team
+):
     team.proxy.cut_after = b"COMMIT\0"
     id = ann.add_rule(PNPM, "--team")
     assert team.proxy.cuts
@@ -99,7 +101,9 @@ def test_a_change_that_arrived_and_was_not_acknowledged_is_not_sent_again(ann: P
     check_sound(team, ann, ben)
 
 
-def test_a_client_that_is_killed_while_it_shares_loses_nothing(ann: Person, ben: Person, team: Team):
+def test_a_client_that_is_killed_while_it_shares_loses_nothing(
+    ann: Person, ben: Person, team: Team
+):
     team.hang()
     sharing = ann.start("rule", "add", PNPM, "--team")
     assert soon(lambda: team.proxy.has_taken)  # what it sends goes nowhere
@@ -111,7 +115,9 @@ def test_a_client_that_is_killed_while_it_shares_loses_nothing(ann: Person, ben:
     check_arrived_once(team, ann, ben)
 
 
-def test_a_server_that_is_killed_comes_back_with_all_that_it_acknowledged(meet: Callable[..., Person]):
+def test_a_server_that_is_killed_comes_back_with_all_that_it_acknowledged(
+    meet: Callable[..., Person],
+):
     with running_server() as server:
         ann, ben = meet("Ann", alone=True), meet("Ben", alone=True)
         ann.run("team", "create", "other", "-", "--person", "Ann", stdin=server.url)

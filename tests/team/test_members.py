@@ -36,14 +36,19 @@ def test_a_rule_that_one_shares_is_in_force_for_the_other_and_told_as_a_colleagu
     id = ann.add_rule(PNPM, "--team")
     ben.sync()
     theirs = ben.rules()[PNPM]
-    assert (theirs["id"], theirs["lane"], theirs["scope"], theirs["origin"]) == (id, "team", "team", "team:Ann")
+    assert (theirs["id"], theirs["lane"], theirs["scope"], theirs["origin"]) == (
+        id,
+        "team",
+        "team",
+        "team:Ann",
+    )
     assert ann.rules()[PNPM]["lane"] == "user", "to herself it is her own word"
     start = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"}
     assert (
         f"- [team] {PNPM} ({id})"
-        in json.loads(ben.run("hook", "SessionStart", stdin=json.dumps(start)))["hookSpecificOutput"][
-            "additionalContext"
-        ]
+        in json.loads(ben.run("hook", "SessionStart", stdin=json.dumps(start)))[
+            "hookSpecificOutput"
+        ]["additionalContext"]
     )
     assert len(ann.json("rules")) == 1, "she does not get it back as a second one"
     check_sound(team, ann, ben)
@@ -80,7 +85,9 @@ def test_share_is_undone_and_redone_like_any_change(ann: Person, ben: Person):
     assert change in ann.run("log", "--json")
 
 
-def test_an_edit_reaches_everyone_and_its_undo_is_a_new_change(ann: Person, ben: Person, team: Team):
+def test_an_edit_reaches_everyone_and_its_undo_is_a_new_change(
+    ann: Person, ben: Person, team: Team
+):
     id = ann.add_rule(PNPM, "--team")
     ben.sync()
     ben.run("edit", id, "--body", BUN)
@@ -122,7 +129,9 @@ def test_two_edits_of_different_parts_both_stand_and_of_the_same_part_the_later_
     check_sound(team, ann, ben)
 
 
-def test_muting_archiving_and_rating_are_each_members_own(ann: Person, ben: Person, meet: Callable[..., Person]):
+def test_muting_archiving_and_rating_are_each_members_own(
+    ann: Person, ben: Person, meet: Callable[..., Person]
+):
     id, other = ann.add_rule(PNPM, "--team"), ann.add_rule("Tabs.", "--team")
     cat = meet("Cat")
     ben.sync()
@@ -162,7 +171,9 @@ def test_leaving_takes_what_colleagues_shared_and_leaves_what_was_shared(
     assert not gone["Ben"]
 
 
-def test_memories_of_a_project_reach_only_copies_of_it_that_somebody_linked(ann: Person, ben: Person, team: Team):
+def test_memories_of_a_project_reach_only_copies_of_it_that_somebody_linked(
+    ann: Person, ben: Person, team: Team
+):
     ann.add_rule(PNPM, "--team")
     other = ben.root / "other"
     other.mkdir()
@@ -178,15 +189,21 @@ def test_memories_of_a_project_reach_only_copies_of_it_that_somebody_linked(ann:
     assert ben.rules() == {}
 
 
-def test_a_rule_added_outside_a_project_holds_in_all_that_the_team_works_on(ann: Person, ben: Person):
+def test_a_rule_added_outside_a_project_holds_in_all_that_the_team_works_on(
+    ann: Person, ben: Person
+):
     outside = ann.root / "home"
     ann.run("rule", "add", PNPM, "--team", cwd=outside)
     ben.sync()
     assert list(ben.rules()) == [PNPM]
 
 
-def test_the_policy_of_the_team_decides_which_rules_wait(ann: Person, ben: Person, team: Team, server):
-    ann.run("team", "create", team.name, "-", "--rules", "inbox", "--person", "Ann", stdin=server.url)
+def test_the_policy_of_the_team_decides_which_rules_wait(
+    ann: Person, ben: Person, team: Team, server
+):
+    ann.run(
+        "team", "create", team.name, "-", "--rules", "inbox", "--person", "Ann", stdin=server.url
+    )
     id = ann.add_rule(PNPM, "--team")
     ben.sync()
     assert ben.rules() == {}
@@ -199,15 +216,28 @@ def test_the_login_is_in_a_private_file_and_nowhere_else(ann: Person, team: Team
     ann.add_rule(PNPM, "--team")
     password = team.url.partition("://")[2].partition("@")[0].partition(":")[2]
     assert len(password) > 10
-    holding = [path for path in ann.root.rglob("*") if path.is_file() and password.encode() in path.read_bytes()]
+    holding = [
+        path
+        for path in ann.root.rglob("*")
+        if path.is_file() and password.encode() in path.read_bytes()
+    ]
     assert holding == [ann.home / ".recollect" / "teams" / f"{team.name}.json"]
     assert stat.S_IMODE(holding[0].stat().st_mode) == 0o600
-    for said in (ann.run("team", "status"), ann.run("team", "members"), ann.run("doctor"), ann.run("config")):
+    for said in (
+        ann.run("team", "status"),
+        ann.run("team", "members"),
+        ann.run("doctor"),
+        ann.run("config"),
+    ):
         assert password not in said
 
 
-@pytest.mark.parametrize("command", [op.name for op in OPS if op.group is Group.TEAMS and op.effect is not Effect.READ])
-def test_a_dry_run_writes_nothing_here_or_there(command: str, ann: Person, team: Team, server: Server):
+@pytest.mark.parametrize(
+    "command", [op.name for op in OPS if op.group is Group.TEAMS and op.effect is not Effect.READ]
+)
+def test_a_dry_run_writes_nothing_here_or_there(
+    command: str, ann: Person, team: Team, server: Server
+):
     shared, own = ann.add_rule(PNPM, "--team"), ann.add_rule("Tabs.")
     given = {
         "team create": ("other", server.url),
@@ -228,9 +258,21 @@ def test_a_command_can_give_the_password_which_is_then_kept_nowhere(
     secret = cat.root / "secret"
     secret.write_text(params["password"])
     command = f"cat {secret}"
-    cat.run("team", "join", team.name, "-", "--password-command", command, stdin=without_password(team.far_url))
+    cat.run(
+        "team",
+        "join",
+        team.name,
+        "-",
+        "--password-command",
+        command,
+        stdin=without_password(team.far_url),
+    )
     assert list(cat.rules()) == [PNPM]
-    kept = [path for path in cat.home.rglob("*") if path.is_file() and params["password"].encode() in path.read_bytes()]
+    kept = [
+        path
+        for path in cat.home.rglob("*")
+        if path.is_file() and params["password"].encode() in path.read_bytes()
+    ]
     assert kept == []
     secret.unlink()
     assert "command for the password" in cat.status()["problem"]
@@ -247,7 +289,9 @@ def test_a_login_that_cannot_be_read_is_named_and_costs_nothing_else(ann: Person
 
 
 def test_changes_that_did_not_reach_the_team_keep_a_member_from_leaving(ann: Person, team: Team):
-    ann.run("rule", "add", PNPM, "--team", cwd=ann.home)  # for all projects: it is in the mirror alone
+    ann.run(
+        "rule", "add", PNPM, "--team", cwd=ann.home
+    )  # for all projects: it is in the mirror alone
     team.hang()
     ann.run("edit", "pnpm", "--body", BUN, cwd=ann.home)
     assert "would be lost" in ann.run("team", "leave", code=2, cwd=ann.home)
@@ -256,7 +300,9 @@ def test_changes_that_did_not_reach_the_team_keep_a_member_from_leaving(ann: Per
     assert BUN in everything(team)
 
 
-def test_with_daemons_what_one_says_is_told_to_the_other_without_a_command(ann: Person, ben: Person, team: Team):
+def test_with_daemons_what_one_says_is_told_to_the_other_without_a_command(
+    ann: Person, ben: Person, team: Team
+):
     ann.run("config", "MEMORY_TEAM_SHARE", "rules")
     for person in (ann, ben):
         person.start_daemon()
@@ -267,12 +313,17 @@ def test_with_daemons_what_one_says_is_told_to_the_other_without_a_command(ann: 
     check_sound(team, ann, ben)
 
 
-def test_twenty_members_with_daemons_share_edit_undo_mute_and_leave(meet: Callable[..., Person], team: Team):
+def test_twenty_members_with_daemons_share_edit_undo_mute_and_leave(
+    meet: Callable[..., Person], team: Team
+):
     people = [meet(f"Member {number}") for number in range(20)]
     for person in people:
         person.start_daemon()
     rules = [f"Rule {number}: keep file {number} sorted." for number in range(20)]
-    running = [person.start("rule", "add", words, "--team") for person, words in zip(people, rules, strict=True)]
+    running = [
+        person.start("rule", "add", words, "--team")
+        for person, words in zip(people, rules, strict=True)
+    ]
     for one in running:
         out, err = one.communicate(timeout=120)
         assert one.returncode == 0, (out, err)
@@ -302,12 +353,22 @@ def test_twenty_members_with_daemons_share_edit_undo_mute_and_leave(meet: Callab
     check_sound(team, *people[:3], *people[4:])
 
 
-def test_a_shared_thread_that_goes_on_is_sent_again_only_when_it_is_shared_again(ann: Person, ben: Person, team: Team):
+def test_a_shared_thread_that_goes_on_is_sent_again_only_when_it_is_shared_again(
+    ann: Person, ben: Person, team: Team
+):
     id = ann.json("pin", "Deploys go through staging")["ids"][0]
     ann.run("share", id)
     with closing(ann.open_app()) as app:
-        said = Message("message_20260201_083000_abc123", id, NOW, TURN, Record(found="Staging has no TLS.").text())
-        app.commit(Scope.PROJECT, "thread", lambda _: plan(Say(id, (said,))), lambda _: "Continued.")
+        said = Message(
+            "message_20260201_083000_abc123",
+            id,
+            NOW,
+            TURN,
+            Record(found="Staging has no TLS.").text(),
+        )
+        app.commit(
+            Scope.PROJECT, "thread", lambda _: plan(Say(id, (said,))), lambda _: "Continued."
+        )
     ben.sync()
     assert "TLS" not in ben.run("show", id)
     ann.run("share", id)

@@ -20,7 +20,9 @@ ODD = "zanzibarquokka"
         (("note", "save", f"Mind the {ODD}"), "never leaves this machine"),
     ],
 )
-def test_the_users_own_store_and_what_is_private_are_refused(made: tuple[str, ...], why: str, ann: Person, team: Team):
+def test_the_users_own_store_and_what_is_private_are_refused(
+    made: tuple[str, ...], why: str, ann: Person, team: Team
+):
     id = ann.json(*made)["ids"][0]
     assert why in ann.run("share", id, code=2)
     assert ODD not in everything(team)
@@ -63,7 +65,9 @@ def test_a_dry_run_shows_every_word_that_would_be_sent_and_sends_none(ann: Perso
         assert value in shown
 
 
-def test_purged_memories_are_gone_from_the_teams_tables_and_journal(ann: Person, ben: Person, team: Team):
+def test_purged_memories_are_gone_from_the_teams_tables_and_journal(
+    ann: Person, ben: Person, team: Team
+):
     id = ann.add_rule(f"Mind the {ODD}.", "--team")
     ben.sync()
     ben.run("edit", id, "--title", f"About the {ODD}")

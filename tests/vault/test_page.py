@@ -102,7 +102,9 @@ def test_a_field_is_changed_and_every_other_byte_stays(newline: str, bom: str):
 
 
 def test_broken_front_matter_is_told_and_the_rest_is_read_and_what_never_ends_is_text():
-    note = page.read("---\nstatus: superseded\n}} what is this\n: : :\ntags: [a]\n---\nText\n", "a.md")
+    note = page.read(
+        "---\nstatus: superseded\n}} what is this\n: : :\ntags: [a]\n---\nText\n", "a.md"
+    )
     assert (note.superseded, note.tags, len(note.problems)) == (True, ("a",), 2)
     note = page.read("---\nstatus: superseded\nText\n", "a.md")
     assert (note.body, note.superseded) == ("---\nstatus: superseded\nText", False)
@@ -132,7 +134,9 @@ def test_a_note_of_another_dialect_or_a_broken_one_is_never_completed(text: str)
     assert dialects.complete(text, session=1) == text
 
 
-@pytest.mark.parametrize("held", ['{"x": 1e999}', '{"x": NaN}', "{broken", '{"a": 1, "a": 2}', "[]"])
+@pytest.mark.parametrize(
+    "held", ['{"x": 1e999}', '{"x": NaN}', "{broken", '{"a": 1, "a": 2}', "[]"]
+)
 def test_metadata_that_cannot_be_written_again_is_left_alone(held: str):
     text = f"<memory-metadata>\n{held}\n</memory-metadata>\n<memory>\nText\n</memory>\n"
     assert dialects.with_metadata(text, {"frequency": 1}) == text
@@ -154,7 +158,9 @@ def test_a_file_of_nothing_but_tags_is_read_in_one_go():
 
 
 def test_metadata_goes_behind_front_matter():
-    changed = dialects.with_metadata("---\ntags: [a]\n---\n<memory>\nText\n</memory>\n", {"status": "superseded"})
+    changed = dialects.with_metadata(
+        "---\ntags: [a]\n---\n<memory>\nText\n</memory>\n", {"status": "superseded"}
+    )
     assert changed.startswith("---\ntags: [a]\n---\n<memory-metadata>")
 
 
@@ -172,7 +178,9 @@ def test_a_new_note_reads_back_as_it_was_given():
         "Ask Anna.", id="note_1", title='A "title": 1', tags=("a", "b: c"), group="", created="2026-02-01",
         supersedes="old list",
     )  # fmt: skip
-    read = page.Page('A "title": 1', "Ask Anna.", id="note_1", tags=("a", "b: c"), supersedes=("old list",))
+    read = page.Page(
+        'A "title": 1', "Ask Anna.", id="note_1", tags=("a", "b: c"), supersedes=("old list",)
+    )
     assert page.read(text, "x.md") == read
 
 
@@ -204,13 +212,19 @@ def test_any_file_is_read(text: str):
 
 @given(FILES, st.one_of(WORD, st.lists(WORD, max_size=3).map(tuple)))
 @example("---\n---\n", "\x85")
-def test_a_field_that_was_set_is_read_back_and_the_text_after_it_is_the_same(text: str, value: dialects.Value):
+def test_a_field_that_was_set_is_read_back_and_the_text_after_it_is_the_same(
+    text: str, value: dialects.Value
+):
     before = dialects.find_front(text)
     changed = dialects.with_field(text, "group", value)
     after = dialects.find_front(changed)
     assert after is not None
-    assert after.fields["group"].value == (tuple(part for part in value if part) if isinstance(value, tuple) else value)
-    assert changed.endswith(text[before.after if before else (1 if text.startswith("\ufeff") else 0) :])
+    assert after.fields["group"].value == (
+        tuple(part for part in value if part) if isinstance(value, tuple) else value
+    )
+    assert changed.endswith(
+        text[before.after if before else (1 if text.startswith("\ufeff") else 0) :]
+    )
     assert dialects.with_field(changed, "group", value) == changed
 
 
@@ -224,7 +238,11 @@ def test_completing_twice_is_completing_once(text: str):
 
 def test_strings_that_break_programs_are_notes_too():
     for text in NAUGHTY:
-        for written in (text, f"---\ntags: [{text}]\n---\n{text}", f"<memory>\n{text}\n</memory>\n"):
+        for written in (
+            text,
+            f"---\ntags: [{text}]\n---\n{text}",
+            f"<memory>\n{text}\n</memory>\n",
+        ):
             assert page.read(written, "a.md").body in written
 
 
@@ -290,7 +308,9 @@ def test_neither_a_new_nor_a_moved_note_takes_the_place_of_another(vault: Vault)
     assert not (vault.base / "work/a.md").exists()
 
 
-@pytest.mark.parametrize("title", ["", "///", "../../etc/passwd", "con", "a" * 500, "\u00fc\u4e16\u754c" * 99, "A: b?"])
+@pytest.mark.parametrize(
+    "title", ["", "///", "../../etc/passwd", "con", "a" * 500, "\u00fc\u4e16\u754c" * 99, "A: b?"]
+)
 def test_any_title_makes_a_name_that_stays_in_its_folder(vault: Vault, title: str):
     path = note_folder.free_path(vault, "", note_folder.name_for(title))
     note_folder.create(vault, path, "x")

@@ -14,7 +14,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request, Response, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Dialog,
+    Page,
+    Request,
+    Response,
+    expect,
+    sync_playwright,
+)
 
 # Read when the tests are collected: they have an environment of their own later.
 IN_CI = os.environ.get("CI") == "true"
@@ -45,7 +54,10 @@ def launched() -> Iterator[Browser]:
     if not _FOUND:
         refuse("Chromium is not on PATH: the tests in a browser did not run")
     with tempfile.TemporaryDirectory(prefix="rb") as home, sync_playwright() as playwright:
-        flags = [*_FLAGS, *(["--no-sandbox"] if sys.platform == "linux" and os.geteuid() == 0 else [])]
+        flags = [
+            *_FLAGS,
+            *(["--no-sandbox"] if sys.platform == "linux" and os.geteuid() == 0 else []),
+        ]
         environ = {"HOME": home, "TMPDIR": home, "PATH": os.defpath, "LANG": "C.UTF-8", "TZ": "UTC"}
         browser = playwright.chromium.launch(executable_path=_FOUND, args=flags, env={**environ})
         loop = asyncio.get_running_loop()

@@ -67,7 +67,12 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
     with ExitStack() as windows:
 
         def make(ui: Ui, **options: object) -> Tab:
-            given = {"viewport": {"width": 1280, "height": 800}, "timezone_id": "UTC", "locale": "en-GB", **options}
+            given = {
+                "viewport": {"width": 1280, "height": 800},
+                "timezone_id": "UTC",
+                "locale": "en-GB",
+                **options,
+            }
             window = windows.enter_context(browser.new_context(**given))  # type: ignore[arg-type]
             window.set_default_timeout(PATIENCE_MS)
             name, _, value = ui.cookie.partition("=")

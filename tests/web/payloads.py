@@ -61,7 +61,11 @@ STREAMS = (
 )  # fmt: skip
 PAYLOADS = (*SCRIPT, *MARKUP, *LINKS, *STREAMS)
 # What can be the name of a file or folder.
-NAMES = tuple(dict.fromkeys(text.replace("/", "\u2215")[:80] for text in (*SCRIPT, *MARKUP) if "\x00" not in text))
+NAMES = tuple(
+    dict.fromkeys(
+        text.replace("/", "\u2215")[:80] for text in (*SCRIPT, *MARKUP) if "\x00" not in text
+    )
+)
 
 
 def fill(root: Path) -> Path:
@@ -76,14 +80,19 @@ def fill(root: Path) -> Path:
             _fill_notes(stage, project=scope is Scope.PROJECT)
         for text in PAYLOADS[:10]:
             operate("focus", stage.own, text[:80])
-            pinned = operate("pin", stage.own, text, title=text[:200], topics=(text[:80],)).plan.touched()[0]
+            pinned = operate(
+                "pin", stage.own, text, title=text[:200], topics=(text[:80],)
+            ).plan.touched()[0]
             operate("rate", stage.own, pinned, Verdict.NOT_USEFUL, reason=text[:500])
         return stage.folder
 
 
 def _fill_store(stage: Stage) -> None:
     """Every field of every kind with every payload, in each status; and what only looks like trouble."""
-    app, texts = stage.own, cycle((*PAYLOADS, *(storable(text) for text in NAUGHTY if len(text) < 2_000)))
+    app, texts = (
+        stage.own,
+        cycle((*PAYLOADS, *(storable(text) for text in NAUGHTY if len(text) < 2_000))),
+    )
     for scope in Scope:
         for kind in Kind:
             changes: list[Any] = []
@@ -103,9 +112,13 @@ def _fill_store(stage: Stage) -> None:
                 changes.append(Create(made, tuple(said)))
                 if before is not None:
                     type = BridgeType.REPLACES if status is Status.CANDIDATE else BridgeType.EXTENDS
-                    changes.append(Link(Bridge(made.id, before.id, type, 0.5, made.created_at, next(texts))))
+                    changes.append(
+                        Link(Bridge(made.id, before.id, type, 0.5, made.created_at, next(texts)))
+                    )
                 before = made if status is Status.ACTIVE else before
-            app.writer(scope).apply(Plan.of(changes), act("import", summary=next(texts), at=app.clock.now()))
+            app.writer(scope).apply(
+                Plan.of(changes), act("import", summary=next(texts), at=app.clock.now())
+            )
 
 
 def _memory(app: Any, kind: Kind, status: Status, texts: Iterator[str]) -> Memory:
@@ -122,7 +135,9 @@ def _memory(app: Any, kind: Kind, status: Status, texts: Iterator[str]) -> Memor
     made = decode_memory(data | {"status": str(status)})
     at = made.created_at
     return replace(
-        made, anchors=(Anchor(next(texts), "0" * 16), Anchor(next(texts))), ratings=(Rating(False, at, next(texts)),)
+        made,
+        anchors=(Anchor(next(texts), "0" * 16), Anchor(next(texts))),
+        ratings=(Rating(False, at, next(texts)),),
     )
 
 
@@ -131,7 +146,9 @@ def _session(texts: Sequence[str]) -> Iterator[Step]:
         some = texts[start : start + 9]
         yield f"Always answer with {some[0]} and never with npm.\n" + "\n".join(some)
         yield bash(f"echo {some[0]}", "\n".join(some), failed=start % 2 == 0)
-        yield Call(some[0], {"file_path": some[0], **{text: text for text in some}}, "\n".join(some))
+        yield Call(
+            some[0], {"file_path": some[0], **{text: text for text in some}}, "\n".join(some)
+        )
         yield Reply("We decided to write " + "\n\n".join(some))
 
 
@@ -139,6 +156,8 @@ def _fill_notes(stage: Stage, *, project: bool) -> None:
     folder = stage.folder / ".ai" / "memory" if project else stage.own.home.vault
     folder.mkdir(parents=True, exist_ok=True)
     for number, (name, text) in enumerate(zip(NAMES, cycle(PAYLOADS), strict=False)):
-        body = f"---\ntags: ['{name}']\n---\n# {text}\n\n{text}\n\n" + "\n\n".join(PAYLOADS[number :: len(NAMES)])
+        body = f"---\ntags: ['{name}']\n---\n# {text}\n\n{text}\n\n" + "\n\n".join(
+            PAYLOADS[number :: len(NAMES)]
+        )
         (folder / f"{number} {name}.md").write_bytes(body.encode("utf-8", "surrogatepass"))
     operate("note sync", stage.own)

@@ -53,13 +53,28 @@ def talk(stage: Stage, session: str, *steps: Step) -> None:
         id = f"toolu_{session}_{number}"
         match step:
             case str():
-                told = stage.hook("UserPromptSubmit", session, prompt=step, prompt_id=f"{session}-{number}")
-                stage.play(session, [*begun, ("user", {"type": "text", "text": step}), *_told(told)])
+                told = stage.hook(
+                    "UserPromptSubmit", session, prompt=step, prompt_id=f"{session}-{number}"
+                )
+                stage.play(
+                    session, [*begun, ("user", {"type": "text", "text": step}), *_told(told)]
+                )
                 begun = []
             case Call():
-                told = stage.hook("PreToolUse", session, tool_name=step.tool, tool_use_id=id, tool_input=step.given)
+                told = stage.hook(
+                    "PreToolUse",
+                    session,
+                    tool_name=step.tool,
+                    tool_use_id=id,
+                    tool_input=step.given,
+                )
                 used = {"type": "tool_use", "id": id, "name": step.tool, "input": step.given}
-                result = {"type": "tool_result", "tool_use_id": id, "content": step.output, "is_error": step.failed}
+                result = {
+                    "type": "tool_result",
+                    "tool_use_id": id,
+                    "content": step.output,
+                    "is_error": step.failed,
+                }
                 stage.play(session, [*_told(told), ("assistant", used), ("user", result)])
             case Reply():
                 stage.play(session, [("assistant", {"type": "text", "text": step.text})])
@@ -147,7 +162,12 @@ def _fill_shop(shop: Stage) -> None:
         shop.wait(days * DAY_S)
         talk(shop, session, *said)
     shop.wait(DAY_S / 2)
-    staging = _did("pin", app, "The smoke test is `make smoke`; it takes four minutes.", topics=("deploy", "tests"))
+    staging = _did(
+        "pin",
+        app,
+        "The smoke test is `make smoke`; it takes four minutes.",
+        topics=("deploy", "tests"),
+    )
     webhook = _did("pin", app, "Webhook secrets are rotated on the first of each month, see src/payments/webhook.ts.",
                    topics=("payments",))  # fmt: skip
     _did("link", app, staging, webhook, type=BridgeType.DEPENDS)
@@ -160,7 +180,9 @@ def _fill_shop(shop: Stage) -> None:
     half_an_hour_ago = SystemClock().now().plus(seconds=-1_800)
     shop.wait((half_an_hour_ago.micros - app.clock.now().micros) / 1_000_000)
     talk(shop, last, *steps)
-    operate("reindex", app)  # with every vector: what is found does not depend on how far the daemon is
+    operate(
+        "reindex", app
+    )  # with every vector: what is found does not depend on how far the daemon is
 
 
 def _did(name: str, app: Any, *args: Any, **options: Any) -> str:

@@ -52,7 +52,9 @@ class World:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **more,
         )  # fmt: skip
 
-    def run(self, *args: str, cwd: Path | None = None, check: bool = True) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *args: str, cwd: Path | None = None, check: bool = True
+    ) -> subprocess.CompletedProcess[str]:
         with self.popen(*args, cwd=cwd, stderr=subprocess.PIPE) as process:
             out, err = process.communicate(timeout=WAIT_S)
         assert process.returncode == 0 or not check, (args, process.returncode, out, err)
@@ -94,7 +96,9 @@ class Ui:
         self.process = world.popen("ui", "--port", "0", "--no-browser", *args, stderr=handle)
         os.close(handle)
         assert self.process.stdout is not None
-        self.address = next((word for word in self.process.stdout.readline().split() if word.startswith("http")), "")
+        self.address = next(
+            (word for word in self.process.stdout.readline().split() if word.startswith("http")), ""
+        )
         assert self.address, self.errors()
         self.host = urlsplit(self.address).netloc
         self.base = f"http://{self.host}"
@@ -124,12 +128,21 @@ class Ui:
         return "/".join(self.home.split("/")[:3])
 
     def ask(
-        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Answer:
         """With these headers alone, and our cookie where one is not given."""
         line = http.client.HTTPConnection(self.host, timeout=WAIT_S)
         try:
-            line.request(method, path, body, {**({"Cookie": self.cookie} if self.cookie else {}), **(headers or {})})
+            line.request(
+                method,
+                path,
+                body,
+                {**({"Cookie": self.cookie} if self.cookie else {}), **(headers or {})},
+            )
             answer = line.getresponse()
             return Answer(answer.status, answer.headers, answer.read().decode("utf-8", "replace"))
         finally:
@@ -146,7 +159,11 @@ class Ui:
 
     def do(self, op: str, headers: Mapping[str, str] | None = None, /, **fields: str) -> Answer:
         """A form that is sent from a page of its own."""
-        sent = {"Content-Type": "application/x-www-form-urlencoded", "Origin": self.base, **(headers or {})}
+        sent = {
+            "Content-Type": "application/x-www-form-urlencoded",
+            "Origin": self.base,
+            **(headers or {}),
+        }
         path = f"{self.project}/do/{op.replace(' ', '-')}"
         return self.ask("POST", path, urlencode(fields, doseq=True).encode(), sent)
 

@@ -52,14 +52,18 @@ def hostile_pages(hostile_ui: Ui) -> list[str]:
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_stored_words_stay_words(hostile_ui: Ui, hostile_pages: list[str], open_page: OpenPage, part: int):
+def test_stored_words_stay_words(
+    hostile_ui: Ui, hostile_pages: list[str], open_page: OpenPage, part: int
+):
     """Nothing runs, nothing is asked elsewhere, and every page keeps its frame."""
     tab = open_page(hostile_ui)
     wrong = []
     for path in hostile_pages[part::4]:
         assert tab.go(path).status == 200, path
         wrong += [f"{path}: {one}" for one in tab.page.evaluate(f"({_WRONG})(document)")]
-        tab.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        tab.page.evaluate(
+            "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+        )
         wrong += [f"{path}: it ran"] if tab.page.evaluate("window.pwned") else []
     assert not wrong, "\n".join(wrong)
 
@@ -68,13 +72,22 @@ def test_typed_words_stay_words(ui: Ui, open_page: OpenPage):
     """In what is searched for, in what comes back with an error, and in every part of an address."""
     tab = open_page(ui)
     tab.go(ui.home)
-    paths = ("library?q={0}", "try?prompt={0}", "now?act={0}", "inbox?{0}={0}", "sessions/{0}", "memory/{0}")
+    paths = (
+        "library?q={0}",
+        "try?prompt={0}",
+        "now?act={0}",
+        "inbox?{0}={0}",
+        "sessions/{0}",
+        "memory/{0}",
+    )
     asked = [
         f"{ui.project}/{paths[(number + more) % 6].format(quote(text, safe=''))}"
         for number, text in enumerate(PAYLOADS)
         for more in (0, 3)
     ]
-    sent = [dict.fromkeys(("id", "title", "body", "expect", "back", text), text) for text in PAYLOADS]
+    sent = [
+        dict.fromkeys(("id", "title", "body", "expect", "back", text), text) for text in PAYLOADS
+    ]
     found = tab.page.evaluate(
         """async ([asked, sent, target]) => {
           const wrong = WRONG;
@@ -165,7 +178,9 @@ def neighbour() -> Iterator[str]:
     thread.join()
 
 
-def test_another_site_can_neither_write_nor_read_nor_frame_the_page(own_ui: Ui, open_page: OpenPage, neighbour: str):
+def test_another_site_can_neither_write_nor_read_nor_frame_the_page(
+    own_ui: Ui, open_page: OpenPage, neighbour: str
+):
     """It has our cookie sent along, where the browser takes two ports for one site."""
     tab = open_page(own_ui)
     tab.page.goto(neighbour)

@@ -11,7 +11,9 @@ from playwright.sync_api import expect
 from tests.web.conftest import OpenPage
 from tests.web.served import Ui
 
-SHOTS = os.environ.get("RECOLLECT_SCREENSHOTS", "")  # read before the tests have an environment of their own
+SHOTS = os.environ.get(
+    "RECOLLECT_SCREENSHOTS", ""
+)  # read before the tests have an environment of their own
 IMAGES = Path(__file__).resolve().parent.parent.parent / "docs" / "images"
 # How much of the page moved while it was loaded, as browsers measure it.
 _SHIFTED = """new Promise((done) => {
@@ -37,7 +39,9 @@ def test_no_page_has_a_serious_barrier_scrolls_sideways_or_moves(
     for path in pages:
         assert tab.go(path).status == 200
         found += [f"{path}: {one}" for one in tab.serious()]
-        wide = tab.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        wide = tab.page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
         found += [f"{path}: {wide} px too wide"] if wide > 0 else []
         headings = tab.page.evaluate("document.querySelectorAll('h1').length")
         found += [f"{path}: {headings} first headings"] if headings != 1 else []
@@ -48,7 +52,11 @@ def test_no_page_has_a_serious_barrier_scrolls_sideways_or_moves(
 
 def test_dark_is_dark_by_the_system_or_by_the_switch(ui: Ui, open_page: OpenPage):
     tab = open_page(ui, color_scheme="dark")
-    body, light, dark = tab.page.locator("body"), re.compile(r"rgb\(2\d\d, "), re.compile(r"rgb\(\d\d, ")
+    body, light, dark = (
+        tab.page.locator("body"),
+        re.compile(r"rgb\(2\d\d, "),
+        re.compile(r"rgb\(\d\d, "),
+    )
     tab.go(ui.home)
     expect(body).to_have_css("background-color", dark)
     tab.page.get_by_label("Theme").select_option("light")
@@ -71,7 +79,9 @@ def test_every_control_is_reached_by_tab_is_seen_and_has_a_name(ui: Ui, open_pag
         for number in range(wanted + 5):
             tab.page.keyboard.press("Tab")
             at = tab.page.evaluate(
-                "(() => { const part = document.activeElement; part.dataset.at ??= '" + str(number) + "';"
+                "(() => { const part = document.activeElement; part.dataset.at ??= '"
+                + str(number)
+                + "';"
                 "const style = getComputedStyle(part);"
                 "return [part.dataset.at, part.tagName, style.outlineStyle, part.getBoundingClientRect().width]; })()"
             )
@@ -94,10 +104,16 @@ def test_every_view_can_be_read_without_scripts(ui: Ui, pages: list[str], open_p
         assert plain.page.locator("footer").count() == 1
 
 
-@pytest.mark.skipif(not SHOTS, reason="pictures are made when RECOLLECT_SCREENSHOTS=1 asks for them")
+@pytest.mark.skipif(
+    not SHOTS, reason="pictures are made when RECOLLECT_SCREENSHOTS=1 asks for them"
+)
 def test_a_picture_of_each_view(ui: Ui, open_page: OpenPage):
     tab = open_page(ui, color_scheme="light")
-    pnpm = next(one["id"] for one in ui.world.json("list", "--kind", "rule") if one["body"] == "Use pnpm, not npm.")
+    pnpm = next(
+        one["id"]
+        for one in ui.world.json("list", "--kind", "rule")
+        if one["body"] == "Use pnpm, not npm."
+    )
     more = {
         "session": "sessions/c05d9a70-webhook#turn1",
         "memory": f"memory/{pnpm}",

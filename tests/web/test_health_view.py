@@ -20,7 +20,11 @@ def test_figures_are_drawn_and_told(ui: Ui, open_page: OpenPage):
     charts = tab.page.get_by_role("img", name="Prompts by day")
     assert charts.locator("rect.all").count() == 30
     tab.page.get_by_text("The same as a table").click()
-    cells = tab.page.locator("[aria-label='Figures by day'] tbody tr").first.locator("td").all_inner_texts()
+    cells = (
+        tab.page.locator("[aria-label='Figures by day'] tbody tr")
+        .first.locator("td")
+        .all_inner_texts()
+    )
     today = figures["days"][-1]
     assert cells == [str(today[name]) for name in ("prompts", "answered", "told", "tokens", "kept")]
     for words in (
@@ -49,7 +53,9 @@ def test_a_backup_is_made_and_is_the_last_one_from_then_on(own_ui: Ui, open_page
     assert "recollect backup" not in tab.text()
 
 
-def test_an_export_is_downloaded_and_can_be_imported_elsewhere_and_undone(own_ui: Ui, open_page: OpenPage):
+def test_an_export_is_downloaded_and_can_be_imported_elsewhere_and_undone(
+    own_ui: Ui, open_page: OpenPage
+):
     tab, world = open_page(own_ui), own_ui.world
     tab.go(f"{own_ui.project}/health")
     tab.page.get_by_role("button", name="Export").click()
@@ -59,14 +65,18 @@ def test_an_export_is_downloaded_and_can_be_imported_elsewhere_and_undone(own_ui
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     assert len(lines) > 10
     file = file.rename(world.root / "memories.jsonl")
-    other = "/".join([*own_ui.project.split("/")[:2], world.json("projects")["projects"][0]["folder"]])
+    other = "/".join(
+        [*own_ui.project.split("/")[:2], world.json("projects")["projects"][0]["folder"]]
+    )
     tab.go(f"{other}/health")
     before = len(world.json("threads", cwd=world.root / "blog"))
     tab.page.get_by_text("Import a file").click()
     tab.page.get_by_label("The whole path").fill("memories.jsonl")
     tab.page.get_by_role("button", name="Import", exact=True).click()
     expect(tab.page.locator("main")).to_contain_text("Name the file with its whole path")
-    assert tab.problems.pop().startswith("error: Failed to load resource: the server responded with a status of 400")
+    assert tab.problems.pop().startswith(
+        "error: Failed to load resource: the server responded with a status of 400"
+    )
     tab.go(f"{other}/health")
     tab.page.get_by_text("Import a file").click()
     tab.page.get_by_label("The whole path").fill(str(file))
@@ -78,13 +88,17 @@ def test_an_export_is_downloaded_and_can_be_imported_elsewhere_and_undone(own_ui
     assert len(world.json("threads", cwd=world.root / "blog")) == before
 
 
-def test_work_can_be_watched_and_stopped_and_what_was_finished_stays(own_ui: Ui, open_page: OpenPage, monkeypatch):
+def test_work_can_be_watched_and_stopped_and_what_was_finished_stays(
+    own_ui: Ui, open_page: OpenPage, monkeypatch
+):
     world, tab = own_ui.world, open_page(own_ui)
     monkeypatch.setenv("HOME", str(world.root))
     for number in range(60):
         past = Past(f"s-{number}", SPRING.plus(days=number), cwd=world.project)
         for part in range(20):
-            past.said(f"look at part {part} of page {number}").answered(f"Part {part} of page {number} is fine.")
+            past.said(f"look at part {part} of page {number}").answered(
+                f"Part {part} of page {number} is fine."
+            )
     tab.go(f"{own_ui.project}/health")
     tab.page.get_by_role("button", name="Import past sessions").click()
     expect(tab.page.get_by_role("progressbar")).to_be_visible()

@@ -142,4 +142,6 @@ def test_a_note_that_waits_is_there_too(own_ui: Ui, inbox: Tab):
     expect(_card(inbox, "Zoe").locator("strong")).to_have_text("Zoe")
     _card(inbox, "Zoe").get_by_role("button", name="Accept").click()
     _bar(inbox, "Brought back: Ask")
-    assert [note["status"] for note in own_ui.world.json("notes") if "Zoe" in note["body"]] == ["active"]
+    assert [note["status"] for note in own_ui.world.json("notes") if "Zoe" in note["body"]] == [
+        "active"
+    ]

@@ -36,7 +36,9 @@ def id_of(ui: Ui, words: str) -> str:
         ("?offset=5000", ["Nothing matches"], ["pnpm"]),
     ],
 )
-def test_memories_are_found_by_words_and_by_filters(ui: Ui, query: str, there: list[str], not_there: list[str]):
+def test_memories_are_found_by_words_and_by_filters(
+    ui: Ui, query: str, there: list[str], not_there: list[str]
+):
     answer = ui.get(f"{ui.project}/library{query}")
     assert answer.status == 200
     listed = answer.body.partition("</form>\n\n")[2]
@@ -44,7 +46,9 @@ def test_memories_are_found_by_words_and_by_filters(ui: Ui, query: str, there: l
     assert [words for words in not_there if words in listed] == []
 
 
-@pytest.mark.parametrize("query", ["?kind=poem", "?status=x", "?since=yesterday", "?scope=<b>", "?source=me"])
+@pytest.mark.parametrize(
+    "query", ["?kind=poem", "?status=x", "?since=yesterday", "?scope=<b>", "?source=me"]
+)
 def test_a_filter_that_does_not_exist_is_named(ui: Ui, query: str):
     answer = ui.get(f"{ui.project}/library{query}")
     assert answer.status == 400
@@ -57,7 +61,9 @@ def test_searching_and_choosing_filters_in_the_browser(ui: Ui, open_page: OpenPa
     tab.page.keyboard.press("/")
     tab.page.keyboard.type("prices in cents")
     tab.page.keyboard.press("Enter")
-    expect(tab.page.locator(".rows .title").first).to_have_text("Prices are integers in cents, never floats.")
+    expect(tab.page.locator(".rows .title").first).to_have_text(
+        "Prices are integers in cents, never floats."
+    )
     tab.page.get_by_role("link", name="Clear").click()
     tab.page.get_by_label("Status").select_option("waiting in the inbox")
     expect(tab.page.locator(".rows .row")).to_have_count(3)
@@ -79,10 +85,16 @@ def test_a_row_is_edited_in_place_and_undone(own_ui: Ui, open_page: OpenPage):
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_several_are_archived_and_deleted_and_undone_at_once(own_ui: Ui, open_page: OpenPage, scripts: bool):
+def test_several_are_archived_and_deleted_and_undone_at_once(
+    own_ui: Ui, open_page: OpenPage, scripts: bool
+):
     tab = open_page(own_ui, java_script_enabled=scripts)
     tab.go(f"{own_ui.project}/library")
-    chosen = ["Answer in English, even when the question is in German.", "Use pnpm, not npm.", "Release checklist"]
+    chosen = [
+        "Answer in English, even when the question is in German.",
+        "Use pnpm, not npm.",
+        "Release checklist",
+    ]
     for title in chosen:  # of both stores, and a file
         tab.page.get_by_label(f"Select {title}").check()
     tab.page.get_by_role("button", name="Archive the selected").click()
@@ -124,7 +136,11 @@ def test_two_pages_and_a_command_that_edit_one_memory(own_ui: Ui, open_page: Ope
     other.page.get_by_role("link", name="Keep what is there now").click()
     expect(other.page.locator("main")).to_contain_text("From the first page.")
     assert own_ui.world.json("show", id)["body"] == "From the first page."
-    bodies = [one for entry in own_ui.world.json("log", id, "--diff") for one in entry.get("differences", [])]
+    bodies = [
+        one
+        for entry in own_ui.world.json("log", id, "--diff")
+        for one in entry.get("differences", [])
+    ]
     assert "From the command line." in str(bodies), "nothing is lost"
 
 
@@ -147,7 +163,12 @@ def test_a_memorys_page_shows_all_that_is_known_of_it(ui: Ui, open_page: OpenPag
     assert "no, we use pnpm here, not npm" in tab.text(".quote")
     assert "kept us from a second lock file" in tab.text("main")
     tab.go(f"{ui.project}/memory/{id_of(ui, 'Release checklist')}")
-    assert tab.page.locator("main table td").all_inner_texts() == ["staging", "anyone", "production", "Anna or Ben"]
+    assert tab.page.locator("main table td").all_inner_texts() == [
+        "staging",
+        "anyone",
+        "production",
+        "Anna or Ben",
+    ]
     assert str(ui.world.root / "home" / "vault" / "release-checklist.md") in tab.text()
     assert tab.page.get_by_role("button", name="Save", exact=True).count() == 0
 

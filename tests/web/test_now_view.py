@@ -27,7 +27,12 @@ def card(tab, text: str):
 
 def say(world: World, prompt: str, session: str = "live-1") -> None:
     """As an agent's hook does."""
-    event = {"session_id": session, "cwd": str(world.project), "hook_event_name": "UserPromptSubmit", "prompt": prompt}
+    event = {
+        "session_id": session,
+        "cwd": str(world.project),
+        "hook_event_name": "UserPromptSubmit",
+        "prompt": prompt,
+    }
     command = [sys.executable, "-m", "recollect", "hook", "UserPromptSubmit"]
     subprocess.run(
         command, input=json.dumps(event), cwd=world.project, env=world.environ, text=True, check=True,
@@ -45,7 +50,9 @@ def test_rules_stand_with_the_words_they_came_from_and_how_they_did(ui: Ui, open
         assert name in said
 
 
-def test_a_rule_is_added_edited_turned_off_and_deleted_and_each_is_undone(own_ui: Ui, open_page: OpenPage):
+def test_a_rule_is_added_edited_turned_off_and_deleted_and_each_is_undone(
+    own_ui: Ui, open_page: OpenPage
+):
     world, tab = own_ui.world, open_page(own_ui)
     before = rules(world)
     tab.go(f"{own_ui.project}/now")
@@ -74,7 +81,9 @@ def test_a_rule_is_added_edited_turned_off_and_deleted_and_each_is_undone(own_ui
         undo()
 
 
-def test_an_edit_of_what_was_changed_meanwhile_is_refused_and_keeps_what_was_typed(own_ui: Ui, open_page: OpenPage):
+def test_an_edit_of_what_was_changed_meanwhile_is_refused_and_keeps_what_was_typed(
+    own_ui: Ui, open_page: OpenPage
+):
     world, tab = own_ui.world, open_page(own_ui)
     tab.go(f"{own_ui.project}/now")
     world.run("edit", PNPM[:-1], "--body", "Use pnpm 8")
@@ -83,11 +92,15 @@ def test_an_edit_of_what_was_changed_meanwhile_is_refused_and_keeps_what_was_typ
     card(tab, PNPM).get_by_role("button", name="Save").click()
     expect(tab.page.locator("main")).to_contain_text("This memory has changed")
     assert tab.page.locator("textarea").input_value() == "Use pnpm 9"
-    assert tab.problems.pop().startswith("error: Failed to load resource: the server responded with a status of 409")
+    assert tab.problems.pop().startswith(
+        "error: Failed to load resource: the server responded with a status of 409"
+    )
     assert "Use pnpm 8" in rules(world)
 
 
-def test_what_a_hook_brings_appears_on_an_open_page_and_can_be_undone_there(own_ui: Ui, open_page: OpenPage):
+def test_what_a_hook_brings_appears_on_an_open_page_and_can_be_undone_there(
+    own_ui: Ui, open_page: OpenPage
+):
     tab = open_page(own_ui)
     tab.go(f"{own_ui.project}/now")
     feed = tab.page.locator("#feed")
@@ -132,7 +145,9 @@ def first_ui(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             past = Past(f"s-{number}", NOW.plus(days=-number), cwd=world.project)
             past.said({3: "no, we use pnpm here, not npm", 5: "prices are always integers in cents, never floats"}.get(
                 number, f"look at the parser of part {number}"))  # fmt: skip
-            past.answered(f"The parser of part {number} drops the last line when it has no newline. I fixed that.")
+            past.answered(
+                f"The parser of part {number} drops the last line when it has no newline. I fixed that."
+            )
         with running(world) as ui:
             yield ui.sign_in()
 

@@ -25,7 +25,10 @@ def test_backticks_become_code_and_the_rest_stays_words(text: str, html: str):
 
 
 def test_markdown_shows_what_would_hide_or_reorder():
-    assert str(markdown("one\u202e\r\n\r\n* two\x1b")) == "<p>one\\u202e</p>\n<ul>\n<li>two\\x1b</li>\n</ul>\n"
+    assert (
+        str(markdown("one\u202e\r\n\r\n* two\x1b"))
+        == "<p>one\\u202e</p>\n<ul>\n<li>two\\x1b</li>\n</ul>\n"
+    )
 
 
 def test_a_refusal_is_said_and_what_was_typed_stays(own_ui: Ui, open_page: OpenPage):
@@ -35,7 +38,9 @@ def test_a_refusal_is_said_and_what_was_typed_stays(own_ui: Ui, open_page: OpenP
     typed.fill("Never lose what was typed.")
     tab.page.context.clear_cookies()
     typed.press("Enter")
-    expect(tab.page.locator("#bar")).to_contain_text("This page is private: Run `recollect ui` again")
+    expect(tab.page.locator("#bar")).to_contain_text(
+        "This page is private: Run `recollect ui` again"
+    )
     expect(typed).to_have_value("Never lose what was typed.")
     expect(tab.page.get_by_role("button", name="Add the rule")).to_be_enabled()
     tab.problems = [one for one in tab.problems if "401" not in one]

@@ -31,7 +31,14 @@ def test_the_address_opens_the_page_once_and_nothing_else_does(shop: World):
         parts = urlsplit(ui.address)
         assert parts.hostname == "127.0.0.1"
         assert len(parts.query) > 60
-        for path in ("/", "/p/-/now", "/static/page.css", "/nothing", "/?token=", "/?token=" + "0" * 64):
+        for path in (
+            "/",
+            "/p/-/now",
+            "/static/page.css",
+            "/nothing",
+            "/?token=",
+            "/?token=" + "0" * 64,
+        ):
             answer = ui.get(path)
             assert (answer.status, answer.cookies) == (401, []), path
             assert "recollect ui" in answer.body
@@ -51,17 +58,30 @@ def test_the_address_opens_the_page_once_and_nothing_else_does(shop: World):
             f"a; {ui.cookie}",
         ):
             assert ui.get("/", Cookie=beside).status == 303, beside
-        for wrong in (f"{name}={value}0", f"{name}={value[:-1]}", f"{name}=", f"{name}x={value}", f'{name}="', "\xff"):
+        for wrong in (
+            f"{name}={value}0",
+            f"{name}={value[:-1]}",
+            f"{name}=",
+            f"{name}x={value}",
+            f'{name}="',
+            "\xff",
+        ):
             assert ui.get("/", Cookie=wrong).status == 401, wrong
 
 
-@pytest.mark.skipif(not Path("/proc/net/tcp").exists() or os.getuid() != 0, reason="only root can be another user")
+@pytest.mark.skipif(
+    not Path("/proc/net/tcp").exists() or os.getuid() != 0, reason="only root can be another user"
+)
 def test_another_user_of_the_machine_who_reads_the_address_gets_nothing(shop: World):
     with running(shop) as ui:
         request = f"GET /?%s HTTP/1.0\\r\\nHost: {ui.host}\\r\\n\\r\\n"
-        ask = f"exec 3<>/dev/tcp/{ui.host.replace(':', '/')}; printf '{request}' \"$0\" >&3; cat <&3"
+        ask = (
+            f"exec 3<>/dev/tcp/{ui.host.replace(':', '/')}; printf '{request}' \"$0\" >&3; cat <&3"
+        )
         query = urlsplit(ui.address).query
-        asked = subprocess.run(["bash", "-c", ask, query], user=65534, capture_output=True, text=True, cwd="/")
+        asked = subprocess.run(
+            ["bash", "-c", ask, query], user=65534, capture_output=True, text=True, cwd="/"
+        )
         assert "This page is private" in asked.stdout, asked
         assert ui.sign_in().home
 
@@ -78,13 +98,27 @@ def test_the_first_write_in_a_project_leads_back_to_where_it_was_made(name: str)
             assert "Now in force: Use pnpm" in ui.get(made.headers["Location"]).body
             # Only the page of ours is an address to go back to.
             for back in ("//[", "http://[", "/p/\n", "//evil.example/p/"):
-                assert ui.do("rule add", text="Use tabs", back=back).headers["Location"].startswith(f"{ui.project}/now")
+                assert (
+                    ui.do("rule add", text="Use tabs", back=back)
+                    .headers["Location"]
+                    .startswith(f"{ui.project}/now")
+                )
 
 
 def test_no_guess_at_the_token_is_taken_however_many_there_are(shop: World):
     with running(shop) as ui:
         token = urlsplit(ui.address).query.removeprefix("token=")
-        near = [token[:-1], token + "0", token[::-1], "%00" + token, token + "%00", "*", "%c3%a9" * 32, "%ff", ""]
+        near = [
+            token[:-1],
+            token + "0",
+            token[::-1],
+            "%00" + token,
+            token + "%00",
+            "*",
+            "%c3%a9" * 32,
+            "%ff",
+            "",
+        ]
         guesses = [*(f"{number:064x}" for number in range(400)), *near]
         with ThreadPoolExecutor(8) as workers:
             answers = list(workers.map(lambda guess: ui.get(f"/?token={guess}"), guesses))
@@ -159,7 +193,10 @@ def test_what_makes_no_sense_is_refused_in_words(ui: Ui, op: str, fields: dict[s
 
 def test_looking_never_writes(ui: Ui, pages: list[str]):
     def state() -> tuple[object, ...]:
-        rules = [(one["id"], one["body"], one["frequency"], one["last_active_at"]) for one in ui.world.json("rules")]
+        rules = [
+            (one["id"], one["body"], one["frequency"], one["last_active_at"])
+            for one in ui.world.json("rules")
+        ]
         return ui.world.json("log", "--limit", "5"), rules, files(ui.world.root / "shop")
 
     before = state()
@@ -232,7 +269,12 @@ def _chunked(ui: Ui, path: str, piece: bytes, pieces: int) -> int:
     """A body that does not say how long it is."""
     host, _, port = ui.host.partition(":")
     with socket.create_connection((host, int(port)), timeout=WAIT_S) as line:
-        head = [f"POST {path} HTTP/1.1", f"Host: {ui.host}", f"Origin: {ui.base}", f"Cookie: {ui.cookie}"]
+        head = [
+            f"POST {path} HTTP/1.1",
+            f"Host: {ui.host}",
+            f"Origin: {ui.base}",
+            f"Cookie: {ui.cookie}",
+        ]
         line.sendall("\r\n".join([*head, "Transfer-Encoding: chunked", "", ""]).encode())
         try:
             for _ in range(pieces):
@@ -248,9 +290,12 @@ def test_half_a_request_and_noise_disturb_nobody(ui: Ui):
     lines = [socket.create_connection((host, int(port)), timeout=WAIT_S) for _ in range(50)]
     for number, line in enumerate(lines):
         line.sendall(
-            [b"GET / HT", b"\x16\x03\x01\x02\x00", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n", b"\x00" * 99][
-                number % 4
-            ]
+            [
+                b"GET / HT",
+                b"\x16\x03\x01\x02\x00",
+                b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n",
+                b"\x00" * 99,
+            ][number % 4]
         )
     assert ui.get("/").status == 303
     for line in lines:
@@ -285,8 +330,12 @@ def test_no_page_has_script_or_style_of_its_own_or_loads_from_elsewhere(ui: Ui, 
     for path in pages:
         html = ui.get(path).body
         assert re.findall(r"<script[^>]*>(.*?)</script>", html, re.DOTALL) == [""], path
-        assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:|<iframe|<object|<embed|<base", html), path
-        for address in re.findall(r'(?:src|action|formaction)="([^"]*)"|<link[^>]*href="([^"]*)"', html):
+        assert not re.search(
+            r"<style|\sstyle=|\son\w+=|javascript:|<iframe|<object|<embed|<base", html
+        ), path
+        for address in re.findall(
+            r'(?:src|action|formaction)="([^"]*)"|<link[^>]*href="([^"]*)"', html
+        ):
             assert "".join(address).startswith("/"), (path, address)
 
 
@@ -294,7 +343,9 @@ def test_asking_and_writing_at_once_loses_nothing_and_does_nothing_twice(own_ui:
     said = [f"Pin number {number}" for number in range(30)]
     with ThreadPoolExecutor(12) as workers:
         wrote = [workers.submit(own_ui.do, "pin", text=text) for text in said]
-        read = [workers.submit(own_ui.get, f"{own_ui.project}/{view}") for view in ("now", "inbox") * 15]
+        read = [
+            workers.submit(own_ui.get, f"{own_ui.project}/{view}") for view in ("now", "inbox") * 15
+        ]
     assert {done.result().status for done in read} == {200}
     assert {done.result().status for done in wrote} == {303}
     kept = [thread["body"] for thread in own_ui.world.json("threads", "--limit", "200")]
@@ -309,7 +360,9 @@ def test_two_pages_and_a_command_that_change_one_memory_lose_nothing(own_ui: Ui)
     id = world.json("pin", "The smoke test takes four minutes.")["ids"][0]
     seen = world.json("show", id)["version"]
     world.run("edit", id, "--body", "The smoke test takes five minutes.")
-    late = own_ui.do("edit", id=id, body="It takes <six> minutes.", expect=seen, back=f"{own_ui.project}/now")
+    late = own_ui.do(
+        "edit", id=id, body="It takes <six> minutes.", expect=seen, back=f"{own_ui.project}/now"
+    )
     assert late.status == 409
     for words in (
         "This memory has changed",
@@ -322,7 +375,9 @@ def test_two_pages_and_a_command_that_change_one_memory_lose_nothing(own_ui: Ui)
     now = world.json("show", id)["version"]
     with ThreadPoolExecutor(4) as workers:
         texts = [f"It takes {number} minutes." for number in range(4)]
-        answers = list(workers.map(lambda text: own_ui.do("edit", id=id, body=text, expect=now), texts))
+        answers = list(
+            workers.map(lambda text: own_ui.do("edit", id=id, body=text, expect=now), texts)
+        )
     assert sorted(answer.status for answer in answers) == [303, 409, 409, 409]
     assert world.json("show", id)["body"] in texts
     assert "five minutes" in world.run("log", "--diff", "--limit", "10").stdout
@@ -333,8 +388,13 @@ def test_a_page_that_is_left_open_holds_nobody_up_at_the_end(shop: World):
         ui.sign_in()
         host, _, port = ui.host.partition(":")
         line = socket.create_connection((host, int(port)), timeout=WAIT_S)
-        stream = next(iter(re.findall(r'data-stream="([^"]+)"', ui.get(f"{ui.project}/now").body)), f"{ui.project}/now")
-        line.sendall(f"GET {stream} HTTP/1.1\r\nHost: {ui.host}\r\nCookie: {ui.cookie}\r\n\r\n".encode())
+        stream = next(
+            iter(re.findall(r'data-stream="([^"]+)"', ui.get(f"{ui.project}/now").body)),
+            f"{ui.project}/now",
+        )
+        line.sendall(
+            f"GET {stream} HTTP/1.1\r\nHost: {ui.host}\r\nCookie: {ui.cookie}\r\n\r\n".encode()
+        )
         assert line.recv(15).startswith(b"HTTP/1.1 200")
         assert ui.end() == 0
         line.close()

@@ -40,10 +40,16 @@ def test_the_list_says_of_each_session_what_it_was_told_and_left(ui: Ui, open_pa
     expect(tab.page.locator(".turn").first).to_be_visible()
 
 
-def test_a_session_shows_the_very_text_and_a_reason_for_each_line_of_it(ui: Ui, open_page: OpenPage):
+def test_a_session_shows_the_very_text_and_a_reason_for_each_line_of_it(
+    ui: Ui, open_page: OpenPage
+):
     tab = _open(ui, open_page, SPEED)
     turns = ui.world.json("session", SPEED)["turns"]
-    texts = [told["text"] for turn in turns for told in (*turn["told"], *(t for c in turn["calls"] for t in c["told"]))]
+    texts = [
+        told["text"]
+        for turn in turns
+        for told in (*turn["told"], *(t for c in turn["calls"] for t in c["told"]))
+    ]
     assert len(list(filter(None, texts))) == 2
     assert [one.inner_text() for one in tab.page.locator("pre").all()] == list(filter(None, texts))
     start, turn = tab.page.locator(".turn").nth(0), _turn(tab, "The product list is slow.")
@@ -61,7 +67,9 @@ def test_a_session_shows_the_very_text_and_a_reason_for_each_line_of_it(ui: Ui, 
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_what_was_dropped_is_kept_after_all_and_that_is_taken_back(own_ui: Ui, open_page: OpenPage, scripts: bool):
+def test_what_was_dropped_is_kept_after_all_and_that_is_taken_back(
+    own_ui: Ui, open_page: OpenPage, scripts: bool
+):
     tab = _open(own_ui, open_page, TESTS, java_script_enabled=scripts)
     turn = _turn(tab, "Commit it now.")
     turn.get_by_text("not read like a rule").click()
@@ -77,11 +85,21 @@ def test_what_was_dropped_is_kept_after_all_and_that_is_taken_back(own_ui: Ui, o
 
 @pytest.mark.parametrize(
     ("button", "last"),
-    [("Useful", {"useful": True}), ("Not useful", {"useful": False}), ("Never show this again", {"never": True})],
+    [
+        ("Useful", {"useful": True}),
+        ("Not useful", {"useful": False}),
+        ("Never show this again", {"never": True}),
+    ],
 )
-def test_a_memory_is_rated_where_it_was_told(own_ui: Ui, open_page: OpenPage, button: str, last: dict[str, bool]):
+def test_a_memory_is_rated_where_it_was_told(
+    own_ui: Ui, open_page: OpenPage, button: str, last: dict[str, bool]
+):
     def pnpm() -> Any:
-        return next(one for one in own_ui.world.json("list", "--kind", "rule") if one["body"] == "Use pnpm, not npm.")
+        return next(
+            one
+            for one in own_ui.world.json("list", "--kind", "rule")
+            if one["body"] == "Use pnpm, not npm."
+        )
 
     before = pnpm()["ratings"]
     tab = _open(own_ui, open_page, TESTS)
@@ -102,15 +120,24 @@ def test_a_long_session_is_turned_over_in_parts(own_ui: Ui, open_page: OpenPage)
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     own_ui.world.run("import", "sessions", str(path))
     tab = _open(own_ui, open_page, "long")
-    for turns, link in (("16 to 25", "Earlier turns"), ("6 to 15", "Earlier turns"), ("1 to 10", "Later turns")):
+    for turns, link in (
+        ("16 to 25", "Earlier turns"),
+        ("6 to 15", "Earlier turns"),
+        ("1 to 10", "Later turns"),
+    ):
         expect(tab.page.locator("main")).to_contain_text(f"Turns {turns} of 25")
         expect(tab.page.locator(".turn")).to_have_count(10)
         tab.page.get_by_role("link", name=link).first.click()
     expect(_turn(tab, "prompt number 11")).to_be_visible()
     for odd in ("?turn=0", "?turn=99", "?turn=x", "/nonsense"):
-        assert own_ui.get(f"{own_ui.project}/sessions{'/long' if odd[0] == '?' else ''}{odd}").status < 500
+        assert (
+            own_ui.get(f"{own_ui.project}/sessions{'/long' if odd[0] == '?' else ''}{odd}").status
+            < 500
+        )
 
 
 def test_where_there_are_no_sessions_the_page_says_how_to_get_some(ui: Ui):
-    blog = next(one for one in ui.world.json("projects")["projects"] if one["folder"].startswith("blog"))
+    blog = next(
+        one for one in ui.world.json("projects")["projects"] if one["folder"].startswith("blog")
+    )
     assert "recollect import sessions" in ui.get(f"/p/{blog['folder']}/sessions").body

@@ -57,15 +57,24 @@ def test_the_slider_moves_the_line_at_once_and_saves_nothing(ui: Ui, tab: Tab):
     slide(tab, 0)
     expect(read(tab)).to_have_count(1)
     assert told.count() >= at_first
-    shown = {line.split()[2].partition("#")[0] for line in read(tab).inner_text().splitlines() if line.startswith("- ")}
-    assert len(shown) == len(set(told.evaluate_all("all => all.map(one => one.closest('li').querySelector('a').href)")))
+    shown = {
+        line.split()[2].partition("#")[0]
+        for line in read(tab).inner_text().splitlines()
+        if line.startswith("- ")
+    }
+    assert len(shown) == len(
+        set(told.evaluate_all("all => all.map(one => one.closest('li').querySelector('a').href)"))
+    )
     expect(tab.page.get_by_role("button", name="Save this floor")).to_be_enabled()
     assert ui.world.json("config", "MEMORY_RECALL_FLOOR")["settings"][0]["source"] == "default"
 
 
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_floor_is_saved_and_the_bar_takes_it_back(own_ui: Ui, open_page: OpenPage, scripts: bool):
-    conf, tab = own_ui.world.root / "home" / "agent.conf", open_page(own_ui, java_script_enabled=scripts)
+    conf, tab = (
+        own_ui.world.root / "home" / "agent.conf",
+        open_page(own_ui, java_script_enabled=scripts),
+    )
     tab.go(f"{own_ui.project}/try?prompt=deploy the shop{'' if scripts else '&floor=0.8'}")
     if scripts:
         slide(tab, 0.8)
@@ -80,13 +89,20 @@ def test_a_floor_is_saved_and_the_bar_takes_it_back(own_ui: Ui, open_page: OpenP
 
 
 def test_no_other_setting_can_be_changed_from_the_page(ui: Ui):
-    for sent in ({"name": "MEMORY_LLM_COMMAND", "value": "sh"}, {"name": "MEMORY_LLM", "value": "on"}, {"value": "1"}):
+    for sent in (
+        {"name": "MEMORY_LLM_COMMAND", "value": "sh"},
+        {"name": "MEMORY_LLM", "value": "on"},
+        {"value": "1"},
+    ):
         assert ui.do("config", **sent).status in (400, 404), sent
     assert not (ui.world.root / "home" / "agent.conf").exists()
 
 
 def test_a_prompt_that_finds_nothing_says_what_to_do(ui: Ui):
-    for prompt, words in (("ok+thanks", "nothing to look for"), ("zzyzx+qwfp", "Nothing: the agent is left alone")):
+    for prompt, words in (
+        ("ok+thanks", "nothing to look for"),
+        ("zzyzx+qwfp", "Nothing: the agent is left alone"),
+    ):
         answer = ui.get(f"{ui.project}/try?prompt={prompt}&floor=abc")
         assert (answer.status, words in answer.body) == (200, True), prompt
     assert "<h2" not in ui.get(f"{ui.project}/try").body

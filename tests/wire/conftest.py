@@ -57,7 +57,14 @@ class World(NamedTuple):
         environ = self.environ() if environ is None else environ
         began_s = time.monotonic()
         ran = subprocess.run(
-            command, stdout=stdout, stderr=subprocess.PIPE, env=environ, cwd=cwd, timeout=120, check=False, **given
+            command,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            env=environ,
+            cwd=cwd,
+            timeout=120,
+            check=False,
+            **given,
         )
         return Ran(ran.returncode, ran.stdout or b"", ran.stderr, time.monotonic() - began_s)
 

@@ -11,7 +11,9 @@ from recollect.wire import frame
 from recollect.wire.place import SHOWN_CHARS, Place, listen, prove
 
 TOKEN = "t" * 32 + "p" * 32
-PATIENCE_S = 60  # Longer than any hook may take: one that waits for the end of this was not done in time
+PATIENCE_S = (
+    60  # Longer than any hook may take: one that waits for the end of this was not done in time
+)
 Answer = Callable[[dict[str, str], bytes], bytes | None]
 """The bytes of a reply; none: hang up; None: say nothing, and keep the line open."""
 

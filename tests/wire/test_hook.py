@@ -64,10 +64,20 @@ def spooled(place: Place) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize(
     "body",
-    [b"{}", b"", b"no json", b"\xff\xfe\x00", b"[" * 100_000, BODY, b'{"prompt": "' + b"x" * 1_000_000 + b'"}'],
+    [
+        b"{}",
+        b"",
+        b"no json",
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+        BODY,
+        b'{"prompt": "' + b"x" * 1_000_000 + b'"}',
+    ],
     ids=lambda body: repr(body[:12]),
 )
-def test_the_payload_arrives_as_it_came_and_the_reply_is_printed_as_it_came(world: World, body: bytes):
+def test_the_payload_arrives_as_it_came_and_the_reply_is_printed_as_it_came(
+    world: World, body: bytes
+):
     reply = b'{"systemMessage": "\xc3\xa9\xff"}'
     with EchoServer(world.place, lambda *_: ok(reply)) as server:
         ran = world.hook(*CALM, body=body)
@@ -78,10 +88,17 @@ def test_the_payload_arrives_as_it_came_and_the_reply_is_printed_as_it_came(worl
 
 def test_the_header_says_who_asks_and_from_where(world: World, tmp_path: Path):
     """A folder whose name is no text survives, and so much environment as fits."""
-    passed = {"MEMORY_X": "3\n: 4%", "CLAUDE_PROJECT_DIR": "/a/b", "CLAUDE_CODE_SESSION_ID": "s1", "RECOLLECT_X": ""}
+    passed = {
+        "MEMORY_X": "3\n: 4%",
+        "CLAUDE_PROJECT_DIR": "/a/b",
+        "CLAUDE_CODE_SESSION_ID": "s1",
+        "RECOLLECT_X": "",
+    }
     odd = os.fsencode(tmp_path) + b"/\xff\n"
     os.mkdir(odd)
-    environ = world.environ(**passed, ANTHROPIC_API_KEY="sk-secret", EDITOR="vi", MEMORY_LONG="x" * 100_000)
+    environ = world.environ(
+        **passed, ANTHROPIC_API_KEY="sk-secret", EDITOR="vi", MEMORY_LONG="x" * 100_000
+    )
     with EchoServer(world.place) as server:
         world.hook("some-agent", *CALM, environ=environ, cwd=os.fsdecode(odd))
 
@@ -100,7 +117,9 @@ def test_every_event_has_its_deadline():
         assert _arguments([event]) == ("claude-code", event, deadline_ms, 0)
 
 
-def test_an_answer_is_confirmed_once_it_is_printed_and_at_once_where_there_is_nothing_to_print(world: World):
+def test_an_answer_is_confirmed_once_it_is_printed_and_at_once_where_there_is_nothing_to_print(
+    world: World,
+):
     with EchoServer(world.place) as server:
         world.hook(*CALM, body=b"a reply")
         world.hook(*CALM, body=b"")
@@ -137,7 +156,9 @@ def test_a_hook_that_is_killed_at_any_moment_leaves_its_pointer(world: World):
 
     with EchoServer(world.place, hold):
         hook = subprocess.Popen(
-            [sys.executable, "-I", "-S", stub.code_path(world.home), *CALM], stdin=subprocess.PIPE, env=world.environ()
+            [sys.executable, "-I", "-S", stub.code_path(world.home), *CALM],
+            stdin=subprocess.PIPE,
+            env=world.environ(),
         )
         with hook:
             assert hook.stdin is not None
@@ -177,8 +198,12 @@ def test_a_full_pipe_that_nobody_reads_holds_nobody_up(world: World):
     assert server.shown == [False]
 
 
-@pytest.mark.parametrize(("size", "is_printed"), [(MAX_REPLY_BYTES, True), (MAX_REPLY_BYTES + 1, False)])
-def test_a_reply_is_printed_whole_or_where_a_pipe_might_cut_it_not_at_all(world: World, size: int, is_printed: bool):
+@pytest.mark.parametrize(
+    ("size", "is_printed"), [(MAX_REPLY_BYTES, True), (MAX_REPLY_BYTES + 1, False)]
+)
+def test_a_reply_is_printed_whole_or_where_a_pipe_might_cut_it_not_at_all(
+    world: World, size: int, is_printed: bool
+):
     with EchoServer(world.place, lambda *_: ok(b"x" * size)) as server:
         ran = world.hook(*CALM)
         server.settle()
@@ -189,8 +214,16 @@ def test_a_reply_is_printed_whole_or_where_a_pipe_might_cut_it_not_at_all(world:
 @pytest.mark.parametrize(
     "reply",
     [
-        *(frame.encode_reply(kind, b"not for printing") for kind in (frame.BUSY, frame.ERROR, "a kind of a later day")),
-        *(ok(b"another magic").replace(b"RCL1", b"RCL9"), b"", b"HTTP/1.1 200 OK\r\n\r\nhello", b"\n" * 1_000_000),
+        *(
+            frame.encode_reply(kind, b"not for printing")
+            for kind in (frame.BUSY, frame.ERROR, "a kind of a later day")
+        ),
+        *(
+            ok(b"another magic").replace(b"RCL1", b"RCL9"),
+            b"",
+            b"HTTP/1.1 200 OK\r\n\r\nhello",
+            b"\n" * 1_000_000,
+        ),
     ],
     ids=lambda reply: repr(reply[:24]),
 )
@@ -217,14 +250,20 @@ def test_a_stopped_daemon_is_given_up_in_time(world: World):
 
 
 @pytest.mark.parametrize(
-    "answer", [ok(b"half of it")[:-3], frame.encode_reply(frame.RETIRING), None], ids=["half", "retires", "silence"]
+    "answer",
+    [ok(b"half of it")[:-3], frame.encode_reply(frame.RETIRING), None],
+    ids=["half", "retires", "silence"],
 )
-def test_what_never_becomes_an_answer_is_given_up_in_time_and_the_event_is_kept(world: World, answer: bytes | None):
+def test_what_never_becomes_an_answer_is_given_up_in_time_and_the_event_is_kept(
+    world: World, answer: bytes | None
+):
     with EchoServer(world.place, lambda *_: answer):
         check_kept_at_the_end(world, sessions=["s1"])
 
 
-@pytest.mark.parametrize("first", [frame.encode_reply(frame.RETIRING), b""], ids=["retires", "dies over an event"])
+@pytest.mark.parametrize(
+    "first", [frame.encode_reply(frame.RETIRING), b""], ids=["retires", "dies over an event"]
+)
 def test_a_daemon_that_gives_up_is_asked_once_more(world: World, first: bytes):
     answers = [ok(b"the next one"), first]
     with EchoServer(world.place, lambda *_: answers.pop()):
@@ -255,7 +294,12 @@ def test_without_a_daemon_a_pointer_is_left_and_what_was_said_is_nowhere_on_the_
     assert silent(world.hook(*CALM, body=BODY))
     (said,) = spooled(world.place)
     assert (said["event"], said["session"], "prompt" in said) == (PROMPT, "s1", False)
-    files = [path for top in (world.home, world.runtime) for path in Path(top).rglob("*") if path.is_file()]
+    files = [
+        path
+        for top in (world.home, world.runtime)
+        for path in Path(top).rglob("*")
+        if path.is_file()
+    ]
     assert not [path for path in files if b"secret plan" in path.read_bytes()]
 
 
@@ -263,13 +307,17 @@ def test_without_a_daemon_a_pointer_is_left_and_what_was_said_is_nowhere_on_the_
 def test_a_blocked_hook_does_nothing_at_all(world: World, value: str, blocks: bool):
     with EchoServer(world.place) as server:
         ran = world.hook(*CALM, environ=world.environ(BLOCK_HOOK_AGENTS=value))
-    assert (lawful(ran), ran.out, len(server.requests)) == ((True, b"", 0) if blocks else (True, b"{}", 1))
+    assert (lawful(ran), ran.out, len(server.requests)) == (
+        (True, b"", 0) if blocks else (True, b"{}", 1)
+    )
     assert Path(world.place.spool).exists() is not blocks
 
 
 def test_a_payload_too_large_for_a_frame_is_read_to_its_end_and_pointed_to(world: World):
     with EchoServer(world.place) as server:
-        ran = world.hook(*CALM, body=bytes(20_000_000), environ=world.environ(CLAUDE_CODE_SESSION_ID="s9"))
+        ran = world.hook(
+            *CALM, body=bytes(20_000_000), environ=world.environ(CLAUDE_CODE_SESSION_ID="s9")
+        )
     assert (lawful(ran), ran.out, server.requests) == (True, b"", [])
     assert [said["session"] for said in spooled(world.place)] == ["s9"]
 
@@ -298,7 +346,9 @@ SOCKETS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("leave", SOCKETS.values(), ids=SOCKETS)
-def test_whatever_stands_in_the_socket_s_place_does_no_harm(world: World, leave: Callable[[Path], object]):
+def test_whatever_stands_in_the_socket_s_place_does_no_harm(
+    world: World, leave: Callable[[Path], object]
+):
     Path(world.place.runtime).mkdir(mode=0o700)
     leave(Path(world.place.socket))
     assert silent(world.hook(*CALM, body=BODY))
@@ -321,8 +371,17 @@ def test_a_home_that_cannot_be_written_or_was_taken_away_under_the_hook_does_no_
     [
         {"HOME": "", "PATH": "", "LANG": "C", "LC_ALL": "C"},
         {"HOME": "/nonexistent", "RECOLLECT_HOME": "/nonexistent", "LANG": "no_SUCH.locale"},
-        {"PYTHONSTARTUP": "/nonexistent", "PYTHONPATH": "/nonexistent", "PYTHONHOME": "/nonexistent"},
-        {"PYTHONINSPECT": "1", "PYTHONVERBOSE": "2", "PYTHONWARNINGS": "error", "PYTHONIOENCODING": "no-such"},
+        {
+            "PYTHONSTARTUP": "/nonexistent",
+            "PYTHONPATH": "/nonexistent",
+            "PYTHONHOME": "/nonexistent",
+        },
+        {
+            "PYTHONINSPECT": "1",
+            "PYTHONVERBOSE": "2",
+            "PYTHONWARNINGS": "error",
+            "PYTHONIOENCODING": "no-such",
+        },
         {"PYTHONMALLOC": "no-such", "PYTHONHASHSEED": "no-such", "PYTHONPLATLIBDIR": "no-such"},
         {f"MEMORY_{number}": "x" for number in range(200)},
     ],
@@ -336,7 +395,17 @@ def test_an_odd_environment_changes_nothing(world: World, changes: dict[str, str
 
 def test_a_working_folder_full_of_traps_is_not_looked_into(world: World, tmp_path: Path):
     trap = "raise SystemExit(open('sprung', 'w').write('x'))"
-    for name in ("json", "os", "posix", "_socket", "time", "marshal", "recollect", "sitecustomize", "encodings"):
+    for name in (
+        "json",
+        "os",
+        "posix",
+        "_socket",
+        "time",
+        "marshal",
+        "recollect",
+        "sitecustomize",
+        "encodings",
+    ):
         (tmp_path / f"{name}.py").write_text(trap)
     environ = world.environ(PYTHONPATH=str(tmp_path), XDG_RUNTIME_DIR=world.runtime)
 
@@ -359,7 +428,9 @@ def test_a_working_folder_that_is_gone_is_no_folder(world: World, tmp_path: Path
     assert server.requests[0][0]["cwd"] == ""
 
 
-@pytest.mark.parametrize("words", [[], ["a", "b", "c"], ["--deadline-ms"], ["Stop", "--deadline-ms", "soon"], [""]])
+@pytest.mark.parametrize(
+    "words", [[], ["a", "b", "c"], ["--deadline-ms"], ["Stop", "--deadline-ms", "soon"], [""]]
+)
 def test_a_wrong_call_does_no_harm(world: World, words: list[str]):
     assert silent(world.hook(*words))
 
@@ -406,11 +477,16 @@ def test_nobody_is_waited_for_longer_than_was_said_nor_than_the_agent_lets(
 # What agents call stays harmless whatever becomes of Python or the package
 
 
-def test_what_was_written_is_private_and_writing_again_changes_nothing(world: World, tmp_path: Path):
+def test_what_was_written_is_private_and_writing_again_changes_nothing(
+    world: World, tmp_path: Path
+):
     package = str(tmp_path / "broken")
     for _ in range(2):
         assert stub.is_current(world.home, sys.executable, package)
-        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in Path(world.home, "bin").iterdir()}
+        modes = {
+            path.name: stat.S_IMODE(path.stat().st_mode)
+            for path in Path(world.home, "bin").iterdir()
+        }
         assert modes == dict.fromkeys(("hook", "hook.pyc", "mcp", "recollect"), 0o700)
         stub.write_hook(world.home, sys.executable, package)
 
@@ -436,7 +512,9 @@ def test_any_name_of_python_and_home_is_called_as_it_is(tmp_path: Path, runtime:
 
     stub.write_hook(str(home), str(python))
 
-    assert subprocess.run([stub.script_path(str(home)), "Stop"], capture_output=True).stdout == b"Stop"
+    assert (
+        subprocess.run([stub.script_path(str(home)), "Stop"], capture_output=True).stdout == b"Stop"
+    )
 
 
 NO_PYTHON = {"gone": None, "forbidden": (b"", 0o600), "not a program": (b"\x7fELF nonsense", 0o700)}
@@ -475,7 +553,9 @@ def test_removing_leaves_nothing_of_ours_and_what_stands_beside_it(world: World)
 
 
 # What any Python has loaded before the first line, what is built into it, and one extension.
-LIGHT = set("_json binascii _socket marshal posix time sys _signal errno _thread _codecs _weakref".split())
+LIGHT = set(
+    "_json binascii _socket marshal posix time sys _signal errno _thread _codecs _weakref".split()
+)
 
 
 def test_with_a_daemon_a_hook_loads_next_to_nothing(world: World):

@@ -33,16 +33,28 @@ from tests.wire.echo import TOKEN, EchoServer
 
 
 @pytest.mark.parametrize(("mode", "is_used"), [(0o700, True), (0o755, False)])
-def test_the_session_s_runtime_folder_is_used_where_it_is_private(runtime: str, mode: int, is_used: bool):
+def test_the_session_s_runtime_folder_is_used_where_it_is_private(
+    runtime: str, mode: int, is_used: bool
+):
     os.chmod(runtime, mode)
-    found = [find_place(home, {"XDG_RUNTIME_DIR": runtime, "TMPDIR": "/var/tmp"}) for home in ("/ann/a", "/ann/b")]
-    assert [os.path.dirname(place.runtime) for place in found] == [runtime if is_used else "/var/tmp"] * 2
+    found = [
+        find_place(home, {"XDG_RUNTIME_DIR": runtime, "TMPDIR": "/var/tmp"})
+        for home in ("/ann/a", "/ann/b")
+    ]
+    assert [os.path.dirname(place.runtime) for place in found] == [
+        runtime if is_used else "/var/tmp"
+    ] * 2
     assert found[0].socket != found[1].socket, "two homes are two places"
 
 
 def test_a_named_runtime_folder_counts_only_if_it_is_this_home_s(runtime: str):
     other = find_place("/home/ann/.recollect", {"TMPDIR": "/var/tmp"}).runtime
-    assert find_place("/home/ann/.recollect", {"RECOLLECT_RUNTIME": other, "XDG_RUNTIME_DIR": runtime}).runtime == other
+    assert (
+        find_place(
+            "/home/ann/.recollect", {"RECOLLECT_RUNTIME": other, "XDG_RUNTIME_DIR": runtime}
+        ).runtime
+        == other
+    )
     for home, named in (("/home/bo/.recollect", other), ("/home/ann/.recollect", "/home/ann/.ssh")):
         found = find_place(home, {"RECOLLECT_RUNTIME": named, "XDG_RUNTIME_DIR": runtime})
         assert os.path.dirname(found.runtime) == runtime
@@ -85,18 +97,24 @@ def squat(folder: str, how: str) -> None:
             Path(folder).write_text("")
 
 
-SQUATTED = pytest.mark.parametrize("how", ["another user's", "a link", "a dangling link", "open to all", "a file"])
+SQUATTED = pytest.mark.parametrize(
+    "how", ["another user's", "a link", "a dangling link", "open to all", "a file"]
+)
 
 
 @SQUATTED
-def test_a_runtime_folder_that_somebody_else_made_first_is_not_used(tmp_path: Path, runtime: str, how: str):
+def test_a_runtime_folder_that_somebody_else_made_first_is_not_used(
+    tmp_path: Path, runtime: str, how: str
+):
     home = str(tmp_path / "home")
     environ = {"TMPDIR": runtime}
     squat(expected_runtime(home, environ), how)
 
     assert find_place(home, environ).runtime == home + "/run"
     named = {"RECOLLECT_RUNTIME": expected_runtime(home, environ)}
-    assert find_place(home, environ | named).runtime == home + "/run", "a daemon that was told of it finds the same"
+    assert find_place(home, environ | named).runtime == home + "/run", (
+        "a daemon that was told of it finds the same"
+    )
     assert find_place(home, {"RECOLLECT_RUNTIME": home + "/run"}).runtime == home + "/run"
 
 
@@ -176,13 +194,17 @@ def arriving(sent: bytes, step: int = 1 << 16) -> Callable[[int], bytes]:
 
 
 @given(HEADERS, st.binary(), st.integers(1, 40))
-def test_a_request_and_a_reply_arrive_as_they_were_sent(header: dict[str, str], body: bytes, step: int):
+def test_a_request_and_a_reply_arrive_as_they_were_sent(
+    header: dict[str, str], body: bytes, step: int
+):
     assert read_request(arriving(encode_request(header, body), step)) == (header, body)
     assert read_reply(arriving(encode_reply(frame.BUSY, body), step)) == (frame.BUSY, body)
 
 
 @given(HEADERS, st.binary(), st.data())
-def test_a_frame_that_ends_early_is_refused(header: dict[str, str], body: bytes, data: st.DataObject):
+def test_a_frame_that_ends_early_is_refused(
+    header: dict[str, str], body: bytes, data: st.DataObject
+):
     whole = encode_request(header, body)
     cut = data.draw(st.integers(0, len(whole) - 1))
     with pytest.raises(BadFrame):
@@ -201,7 +223,10 @@ def test_any_bytes_are_a_frame_or_refused(noise: bytes):
 def test_a_frame_of_the_largest_size_passes_and_one_byte_or_header_more_does_not():
     most, header = bytes(frame.MAX_BODY_BYTES), {str(n): "" for n in range(frame.MAX_HEADERS)}
     assert read_request(arriving(encode_request(header, most))) == (header, most)
-    for larger in (encode_request(header, most + b"1"), encode_request(header | {"one": "more"}, b"")):
+    for larger in (
+        encode_request(header, most + b"1"),
+        encode_request(header | {"one": "more"}, b""),
+    ):
         with pytest.raises(BadFrame):
             read_request(arriving(larger))
 
@@ -236,7 +261,9 @@ def test_what_is_asked_is_answered(place: Place):
 
 def test_everything_in_the_folder_is_the_user_s_alone(place: Place):
     with EchoServer(place):
-        modes = {path.name: stat.S_IMODE(path.lstat().st_mode) for path in Path(place.runtime).iterdir()}
+        modes = {
+            path.name: stat.S_IMODE(path.lstat().st_mode) for path in Path(place.runtime).iterdir()
+        }
     assert modes == {"address" if place.tcp else "socket": 0o600}
 
 

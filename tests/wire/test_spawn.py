@@ -80,7 +80,11 @@ def startable(tmp_path: Path, make: Callable[[str], World]) -> Iterator[World]:
     package = tmp_path / "site" / "recollect"
     (package / "daemon").mkdir(parents=True)
     (package / "wire").symlink_to(Path(stub.PACKAGE, "recollect", "wire"))
-    for name, text in (("__init__.py", ""), ("daemon/__init__.py", ""), ("daemon/startup.py", _MAIN)):
+    for name, text in (
+        ("__init__.py", ""),
+        ("daemon/__init__.py", ""),
+        ("daemon/startup.py", _MAIN),
+    ):
         (package / name).write_text(text)
     world = make(str(package.parent))
     yield world
@@ -135,7 +139,9 @@ def test_a_hook_that_ends_while_a_daemon_starts_has_left_its_pointer(startable: 
     assert len(list(spool.drain(startable.place))) == 1
 
 
-def test_a_daemon_is_nobody_s_child_and_holds_nothing_of_the_agent_s(startable: World, tmp_path: Path):
+def test_a_daemon_is_nobody_s_child_and_holds_nothing_of_the_agent_s(
+    startable: World, tmp_path: Path
+):
     kept = {"LANG": "C.UTF-8", "LC_ALL": "C", "TZ": "UTC"}
     left = {"ANTHROPIC_API_KEY": "sk-1", "GITHUB_TOKEN": "t", "MEMORY_X": "1", "PYTHONPATH": "/x"}
     (tmp_path / "site" / "json.py").write_text("raise SystemExit(open('/nowhere'))")
@@ -153,7 +159,9 @@ def test_a_daemon_is_nobody_s_child_and_holds_nothing_of_the_agent_s(startable: 
     assert said["streams"] == ["/dev/null"] * 3
     # Streams, the spawn lock, the lifetime lock, the socket, and the look at this folder.
     assert said["open"] == [0, 1, 2, client.LOCK_FD, 4, 5, 6]
-    assert str(tmp_path / "site") not in str(said["path"]), "it finds its package and no other's modules"
+    assert str(tmp_path / "site") not in str(said["path"]), (
+        "it finds its package and no other's modules"
+    )
 
 
 def test_a_daemon_that_is_killed_ten_times_in_a_row_comes_back_after_a_pause(startable: World):
@@ -186,7 +194,9 @@ def test_what_a_person_asks_for_is_started_whatever_the_pause(startable: World, 
     [(1, 0, 0), (2, 0, 0), (3, 0, 1), (4, 0, 2), (5, 0, 4), (6, 0, 8), (7, 0, 16), (8, 0, 30), (10_000, 0, 30),
      (6, 5, 3), (6, 8, 0), (6, 9, 0)],
 )  # fmt: skip
-def test_the_pause_doubles_up_to_a_limit_and_runs_from_the_last_start(count: int, age_s: float, pause_s: float):
+def test_the_pause_doubles_up_to_a_limit_and_runs_from_the_last_start(
+    count: int, age_s: float, pause_s: float
+):
     assert client.Starts(count, age_s).pause_s == pause_s
 
 
@@ -203,7 +213,10 @@ def test_starts_that_hold_nobody_up_are_forgotten(startable: World, age_s: float
 def test_a_count_that_cannot_be_read_is_none(startable: World):
     for said in (b"", b"\n", b"9", b"9 x", b"x 9\n", b"12.5\n13.5\n", b"1 2 3", b"\xff\xff"):
         Path(startable.place.spawn_lock).write_bytes(said)
-        assert (client.read_starts(startable.place).count, client.explain_starts(startable.place)) == (0, ""), said
+        assert (
+            client.read_starts(startable.place).count,
+            client.explain_starts(startable.place),
+        ) == (0, ""), said
     assert startable.hook(*PATIENT).out
 
 
@@ -248,7 +261,9 @@ def test_a_daemon_that_cannot_start_is_not_started_by_every_hook(startable: Worl
         assert (ran.code, ran.out, ran.err) == (0, b"", b"")
 
     assert soon(lambda: all(map(has_ended, pids(startable.home, "started"))))
-    assert client.STARTS_AT_ONCE <= len(pids(startable.home, "started")) <= client.STARTS_AT_ONCE + 2
+    assert (
+        client.STARTS_AT_ONCE <= len(pids(startable.home, "started")) <= client.STARTS_AT_ONCE + 2
+    )
     assert len(list(spool.drain(startable.place))) == client.STARTS_AT_ONCE + 3
 
 
@@ -276,13 +291,19 @@ def test_starting_leaves_no_child(startable: World, tmp_path: Path):
     )
     command = [sys.executable, "-c", code, startable.home, str(tmp_path / "site")]
 
-    ran = subprocess.run(command, env=startable.environ(PYTHONPATH=stub.PACKAGE), capture_output=True, text=True)
+    ran = subprocess.run(
+        command, env=startable.environ(PYTHONPATH=stub.PACKAGE), capture_output=True, text=True
+    )
 
     assert ran.stdout.split() == ["True", "none"], ran.stderr
 
 
-def test_on_a_full_disk_a_daemon_is_started_all_the_same(startable: World, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(lockfile, "open_existing", lambda _path, mode=os.O_RDONLY: os.open("/dev/full", mode))
+def test_on_a_full_disk_a_daemon_is_started_all_the_same(
+    startable: World, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(
+        lockfile, "open_existing", lambda _path, mode=os.O_RDONLY: os.open("/dev/full", mode)
+    )
     began: list[list[str]] = []
     monkeypatch.setattr(client, "_fork", lambda command, *_: began.append(command))
 
@@ -290,7 +311,9 @@ def test_on_a_full_disk_a_daemon_is_started_all_the_same(startable: World, monke
     assert began[0][0] == sys.executable
 
 
-def test_where_no_process_can_be_started_it_is_said(startable: World, monkeypatch: pytest.MonkeyPatch):
+def test_where_no_process_can_be_started_it_is_said(
+    startable: World, monkeypatch: pytest.MonkeyPatch
+):
     def none_left() -> int:
         raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
@@ -300,7 +323,9 @@ def test_where_no_process_can_be_started_it_is_said(startable: World, monkeypatc
 
 
 @SQUATTED
-def test_a_pointer_is_left_and_a_daemon_started_where_nobody_else_has_been(startable: World, how: str):
+def test_a_pointer_is_left_and_a_daemon_started_where_nobody_else_has_been(
+    startable: World, how: str
+):
     squat(startable.place.runtime, how)
     broken = Path(startable.home, "broken")
     broken.touch()
@@ -325,7 +350,9 @@ def as_windows(startable: World, monkeypatch: pytest.MonkeyPatch) -> Place:
     return Place(startable.home, startable.place.runtime, tcp=True)
 
 
-def test_without_inherited_locks_a_daemon_is_started_and_answers(as_windows: Place, startable: World, tmp_path: Path):
+def test_without_inherited_locks_a_daemon_is_started_and_answers(
+    as_windows: Place, startable: World, tmp_path: Path
+):
     until = time.monotonic() + PATIENT_MS / 1000
 
     line = client.reach(as_windows, sys.executable, str(tmp_path / "site"), until)
@@ -347,7 +374,9 @@ def test_without_inherited_locks_one_that_is_starting_is_not_started_twice(
     assert start() == client.BEGUN
 
 
-def test_a_job_that_holds_its_processes_is_no_obstacle(as_windows: Place, monkeypatch: pytest.MonkeyPatch):
+def test_a_job_that_holds_its_processes_is_no_obstacle(
+    as_windows: Place, monkeypatch: pytest.MonkeyPatch
+):
     asked: list[int] = []
 
     class Popen:

@@ -13,7 +13,12 @@ from recollect.wire import pointer
 from recollect.wire.place import Place
 from tests.wire.conftest import leave
 
-HEADER = {"host": "claude-code", "event": "PostToolBatch", "cwd": "/work", "env-CLAUDE_CODE_SESSION_ID": "from-env"}
+HEADER = {
+    "host": "claude-code",
+    "event": "PostToolBatch",
+    "cwd": "/work",
+    "env-CLAUDE_CODE_SESSION_ID": "from-env",
+}
 SECRET = "the words that were said"
 CALL = {"tool_use_id": "t1", "tool_input": {"command": SECRET}, "tool_response": SECRET}
 BODY = {
@@ -46,7 +51,12 @@ def test_a_pointer_says_where_to_look_and_not_what_was_said():
         (json.dumps(BODY | {"huge": "x" * pointer.MAX_PARSED_BYTES}, indent=1).encode(), "s1"),
         (b"", "from-env"),
     ],
-    ids=["cut early: its beginning", "cut late: its beginning", "huge: its beginning", "none: the environment"],
+    ids=[
+        "cut early: its beginning",
+        "cut late: its beginning",
+        "huge: its beginning",
+        "none: the environment",
+    ],
 )
 def test_whatever_becomes_of_the_body_the_session_is_known(body: bytes, session: str):
     made = pointer.make(HEADER, body)
@@ -57,7 +67,12 @@ def test_an_id_that_is_as_long_as_a_text_is_none():
     assert pointer.make({}, json.dumps({"session_id": "x" * 10_000}).encode())["session"] == ""
 
 
-@given(st.binary() | st.recursive(st.text(), st.lists).map(lambda value: json.dumps({"session_id": value}).encode()))
+@given(
+    st.binary()
+    | st.recursive(st.text(), st.lists).map(
+        lambda value: json.dumps({"session_id": value}).encode()
+    )
+)
 def test_any_body_has_a_pointer_that_can_be_written(body: bytes):
     json.dumps(pointer.make(HEADER, body))
 
@@ -79,12 +94,16 @@ def test_what_was_left_is_drained_the_oldest_first_and_nothing_is_taken_away(pla
     assert (spool.count_files(place.spool + spool.FOLDER), list(spool.drain(place))) == (5, drained)
 
 
-def test_a_pointer_whose_hook_is_still_running_is_left_alone(place: Place, monkeypatch: pytest.MonkeyPatch):
+def test_a_pointer_whose_hook_is_still_running_is_left_alone(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+):
     path = Path(pointer.leave(place, {"n": 1}))
     assert list(spool.drain(place)) == []
     with monkeypatch.context() as patch:
         patch.setattr(spool, "MAX_HOOK_S", 0.0)
-        assert len(list(spool.drain(place))) == 1, "no hook takes so long: the number is another process's by now"
+        assert len(list(spool.drain(place))) == 1, (
+            "no hook takes so long: the number is another process's by now"
+        )
     path.rename(path.with_name(f"{10**19}.{os.getpid()}"))
     assert len(list(spool.drain(place))) == 1, "it is from before the machine was started anew"
 

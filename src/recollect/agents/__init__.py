@@ -77,7 +77,9 @@ class Hook(NamedTuple):  # one event that an agent is asked to report to us
     deadline_ms: int = 0  # where the event's name says nothing to the hook process (wire/hook.py)
 
 
-class ServerPlace(NamedTuple):  # where an agent is told of an MCP server: a member of an object in a file
+class ServerPlace(
+    NamedTuple
+):  # where an agent is told of an MCP server: a member of an object in a file
     path: Path
     keys: tuple[str, ...]  # the way to the object
     form: Form = Form.JSON
@@ -138,7 +140,10 @@ def parse_pointer(pointer: Mapping[str, object]) -> Event:
         "source": "source", "transcript_path": "transcript", "cwd": "cwd",
     }  # fmt: skip
     payload: dict[str, object] = {field: said.get(name, "") for field, name in names.items()}
-    payload |= {"tool_use_id": ids[0] if ids else "", "tool_calls": [{"tool_use_id": id} for id in ids]}
+    payload |= {
+        "tool_use_id": ids[0] if ids else "",
+        "tool_calls": [{"tool_use_id": id} for id in ids],
+    }
     body, environ = json.dumps(payload).encode(), {"CLAUDE_PROJECT_DIR": said.get("project", "")}
     served = agent(said.get("host") or DEFAULT_HOST)
     return served.parse(said.get("event", ""), body, at=Moment(at_ns // 1_000), environ=environ)

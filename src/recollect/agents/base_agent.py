@@ -13,12 +13,28 @@ from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
 from recollect.agents import Ability, Form, Hook, Level, Places, ServerPlace, Transcript, prompts
-from recollect.agents.transcript import Head, Line, Utterance, Voice, find_transcripts, moment, open_file
+from recollect.agents.transcript import (
+    Head,
+    Line,
+    Utterance,
+    Voice,
+    find_transcripts,
+    moment,
+    open_file,
+)
 from recollect.base.errors import BadInput, NoProject
 from recollect.base.moment import Moment
 from recollect.base.shipped import load_table
 from recollect.base.text import storable
-from recollect.model.session import Event, EventName, Reply, SubagentReport, ToolAction, ToolCall, ToolUse
+from recollect.model.session import (
+    Event,
+    EventName,
+    Reply,
+    SubagentReport,
+    ToolAction,
+    ToolCall,
+    ToolUse,
+)
 from recollect.wire.pointer import checksum
 
 # Longer output is written to a file by the first client, and the model gets a preview. It counts in UTF-16.
@@ -48,36 +64,54 @@ class Agent:
     ABILITIES: ClassVar[frozenset[Ability]]
     LEVELS: ClassVar[tuple[Level, ...]] = (Level.USER, Level.PROJECT)  # whose settings it has
     FOLDER: ClassVar[str]  # where its files are, in the home folder and in a project
-    FOLDER_VARIABLE: ClassVar[str] = ""  # the environment variable that moves the one in the home folder
+    FOLDER_VARIABLE: ClassVar[str] = (
+        ""  # the environment variable that moves the one in the home folder
+    )
     PROJECT_VARIABLE: ClassVar[str] = ""  # the environment variable that names the project's folder
 
     EVENTS: ClassVar[Mapping[str, EventName]] = {}
     ENDED = {EventName.TOOLS_RAN: False, EventName.TOOL_FAILED: True}  # whether the calls failed
-    INJECTS: ClassVar[frozenset[str]] = frozenset()  # events at which added context reaches the model, and only that
+    INJECTS: ClassVar[frozenset[str]] = (
+        frozenset()
+    )  # events at which added context reaches the model, and only that
     FORMS: ClassVar[prompts.Forms] = prompts.Forms()
-    PROMPT_IDS: ClassVar[tuple[str, ...]] = ("prompt_id",)  # fields of an event; the first that is there counts
-    WORDS: ClassVar[Mapping[EventName, tuple[str, ...]]] = {}  # fields that hold what was said, where that is no prompt
+    PROMPT_IDS: ClassVar[tuple[str, ...]] = (
+        "prompt_id",
+    )  # fields of an event; the first that is there counts
+    WORDS: ClassVar[
+        Mapping[EventName, tuple[str, ...]]
+    ] = {}  # fields that hold what was said, where that is no prompt
 
     DEEDS: ClassVar[Mapping[str, ToolAction]]  # what each of its tools does
-    SAYS: ClassVar[tuple[str, ...]]  # fields of a call that say what was asked for, and those that name files
+    SAYS: ClassVar[
+        tuple[str, ...]
+    ]  # fields of a call that say what was asked for, and those that name files
     FILES: ClassVar[tuple[str, ...]]
-    REFUSED: ClassVar[tuple[str, ...]] = ()  # how the result of a call begins that the person did not allow
+    REFUSED: ClassVar[
+        tuple[str, ...]
+    ] = ()  # how the result of a call begins that the person did not allow
 
     SESSIONS: ClassVar[tuple[str, ...]] = ()  # folders of its transcripts in its own, as patterns
     ENDINGS: ClassVar[tuple[str, ...]] = (".jsonl",)  # of its transcripts' names
-    SPEAKING: ClassVar[tuple[bytes, ...]] = ()  # a line of a transcript without any of these says nothing
+    SPEAKING: ClassVar[
+        tuple[bytes, ...]
+    ] = ()  # a line of a transcript without any of these says nothing
     SETTINGS_FORM: ClassVar[Form] = Form.JSON
     SETTINGS_FILE: ClassVar[str] = "settings.json"
     OFF_SWITCH: ClassVar[str] = ""  # the key that switches off every hook of a settings file
     TIMEOUT_S: ClassVar[int] = 5  # ten times our own longest deadline, for a machine that is busy
     TIMEOUTS_S: ClassVar[Mapping[str, int]] = {}  # where it allows an event less
-    DEADLINES_MS: ClassVar[Mapping[str, int]] = {}  # where an event's name says nothing to the hook process
+    DEADLINES_MS: ClassVar[
+        Mapping[str, int]
+    ] = {}  # where an event's name says nothing to the hook process
 
     def __init_subclass__(cls, host: str = "") -> None:
         """Fills in the row of a host."""
         if host:
             cls.HOST = host
-            for name, value in load_table("recollect.agents", f"{host.replace('-', '_')}.json").items():
+            for name, value in load_table(
+                "recollect.agents", f"{host.replace('-', '_')}.json"
+            ).items():
                 plain = tuple(value) if isinstance(value, list) else value
                 setattr(cls, name.upper(), _READERS[name](value) if name in _READERS else plain)
             BY_HOST[host] = cls()
@@ -127,12 +161,17 @@ class Agent:
 
     def tool(self, call: Line, *, output: str = "", failed: bool | None = None) -> ToolCall:
         id, name = text(call, "tool_use_id"), text(call, "tool_name")
-        return ToolCall(id=id, name=name, input=inner(call, "tool_input"), output=output, failed=failed)
+        return ToolCall(
+            id=id, name=name, input=inner(call, "tool_input"), output=output, failed=failed
+        )
 
     # What we answer
 
     def render(self, event: str, reply: Reply) -> bytes:
-        specific, notice = self.redirect(event, reply), storable(reply.notice) if self.shows_notice(event) else ""
+        specific, notice = (
+            self.redirect(event, reply),
+            storable(reply.notice) if self.shows_notice(event) else "",
+        )
         if event in self.INJECTS and reply.context:
             specific["additionalContext"] = self.limit(storable(reply.context))
         if specific:
@@ -154,7 +193,12 @@ class Agent:
     def describe_call(self, call: ToolCall) -> ToolUse:
         """What a call does, in neutral words."""
         files = tuple(found for key in self.FILES if (found := text(call.input, key)))
-        return ToolUse(self.DEEDS.get(call.name, ToolAction.OTHER), call.name, first(call.input, *self.SAYS), files)
+        return ToolUse(
+            self.DEEDS.get(call.name, ToolAction.OTHER),
+            call.name,
+            first(call.input, *self.SAYS),
+            files,
+        )
 
     def is_refused(self, output: str) -> bool:
         """Whether a result says that the person did not allow the call."""
@@ -202,9 +246,13 @@ class Agent:
         """What a line says about its utterances besides their words: fields of Utterance."""
         return {"id": text(line, "id")}
 
-    def utterance(self, line: Line, voice: Voice, said: str = "", call: ToolCall | None = None) -> Utterance:
+    def utterance(
+        self, line: Line, voice: Voice, said: str = "", call: ToolCall | None = None
+    ) -> Utterance:
         at = moment(text(line, "timestamp"))
-        return Utterance(voice=voice, text=storable(said), call=call, at=at, **self.line_fields(line))
+        return Utterance(
+            voice=voice, text=storable(said), call=call, at=at, **self.line_fields(line)
+        )
 
     def prompt_utterances(self, line: Line, written: str) -> Iterator[Utterance]:
         for voice, words in self.read_prompt(written).voices():
@@ -225,7 +273,11 @@ class Agent:
 
     def transcripts(self, places: Places, within: Path | None = None) -> Iterator[Transcript]:
         """Every transcript it has left, or all below a folder, or one file. In no order; none where there is none."""
-        for place in [within] if within else chain.from_iterable(map(self.folder(places).glob, self.SESSIONS)):
+        for place in (
+            [within]
+            if within
+            else chain.from_iterable(map(self.folder(places).glob, self.SESSIONS))
+        ):
             for found in find_transcripts(place, self.session_head, self.ENDINGS, self.open):
                 yield found._replace(host=self.HOST)
 
@@ -246,7 +298,11 @@ class Agent:
     def hooks(self, places: Places) -> tuple[Hook, ...]:
         """What this installation of the agent can report to us."""
         return tuple(
-            Hook(event, self.TIMEOUTS_S.get(event, self.TIMEOUT_S), deadline_ms=self.DEADLINES_MS.get(event, 0))
+            Hook(
+                event,
+                self.TIMEOUTS_S.get(event, self.TIMEOUT_S),
+                deadline_ms=self.DEADLINES_MS.get(event, 0),
+            )
             for event in self.EVENTS
         )
 
@@ -275,7 +331,9 @@ class Agent:
 
 def project_of(places: Places) -> Path:
     if places.project is None:
-        raise NoProject("There is no project here.", hint="Go into a project's folder, or leave out --project.")
+        raise NoProject(
+            "There is no project here.", hint="Go into a project's folder, or leave out --project."
+        )
     return places.project
 
 
@@ -319,9 +377,17 @@ def joined_text(content: object) -> str:
 
 
 def blocks(content: object) -> list[Mapping[str, object]]:
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    return (
+        [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    )
 
 
 def as_text(value: object) -> str:
     """A text as it is, anything else as JSON; empty for nothing."""
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+    return (
+        value
+        if isinstance(value, str)
+        else ""
+        if value is None
+        else json.dumps(value, ensure_ascii=False)
+    )

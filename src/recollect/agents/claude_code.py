@@ -33,7 +33,11 @@ _STATES = {
 # Who may have written a prompt: a person in the composer, or a program that a person runs (`-p`, the SDK). The others
 # (system, loop_wakeup, schedule_wakeup, poll_event) are the client's own use. Clients may leave the field out.
 _PEOPLE = frozenset({"", "user", "sdk"})
-_ENTERED = _PEOPLE | {"typed", "queued", "suggestion_accepted"}  # the transcript tells apart how a person did it
+_ENTERED = _PEOPLE | {
+    "typed",
+    "queued",
+    "suggestion_accepted",
+}  # the transcript tells apart how a person did it
 _CONTINUED = "This session is being continued from a previous conversation"
 # Most of a transcript's bytes are whole requests and snapshots. What a line is stands in its first fields: before it
 # come values that hold neither a quote nor an object, and a quote inside a text would be escaped.
@@ -42,7 +46,12 @@ _LINE_HEAD = re.compile(
     rb'"(type|attachment)":\s?(?:\{"type":\s?)?"([\w-]+)'
 )
 _SPEAKING = frozenset({b"user", b"assistant", b"attachment", b"queue-operation"})
-_QUEUE = {"enqueue": Voice.QUEUED, "remove": Voice.SENT, "dequeue": Voice.UNQUEUED, "popAll": Voice.UNQUEUED}
+_QUEUE = {
+    "enqueue": Voice.QUEUED,
+    "remove": Voice.SENT,
+    "dequeue": Voice.UNQUEUED,
+    "popAll": Voice.UNQUEUED,
+}
 _REMINDER, _REMINDER_END = "<system-reminder>", "</system-reminder>"
 # Written beside a result by 2.1.325; the others it knows are an interruption and trouble of the client's own.
 _DENIALS = frozenset({"user-rejected", "permission-rule", "automode-blocked"})
@@ -80,14 +89,25 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
                 yield self.tool(payload)
             case EventName.TOOL_FAILED:
                 yield self.tool(payload, output=text(payload, "error"), failed=True)
-            case EventName.TOOLS_RAN if "tool_calls" in payload:  # a batch, which does not say how each went
+            case EventName.TOOLS_RAN if (
+                "tool_calls" in payload
+            ):  # a batch, which does not say how each went
                 for call in blocks(payload["tool_calls"]):
-                    output, is_command = _shown_output(call.get("tool_response")), text(call, "tool_name") == "Bash"
+                    output, is_command = (
+                        _shown_output(call.get("tool_response")),
+                        text(call, "tool_name") == "Bash",
+                    )
                     # A refused input has a tag of its own, and so has a command that ended badly.
-                    failed = output.startswith("<tool_use_error>") or (is_command and _FAILED_COMMAND.match(output))
+                    failed = output.startswith("<tool_use_error>") or (
+                        is_command and _FAILED_COMMAND.match(output)
+                    )
                     yield self.tool(call, output=output, failed=True if failed else None)
-            case EventName.TOOLS_RAN if "tool_name" in payload:  # comes only when the tool succeeded
-                yield self.tool(payload, output=_shown_output(payload.get("tool_response")), failed=False)
+            case EventName.TOOLS_RAN if (
+                "tool_name" in payload
+            ):  # comes only when the tool succeeded
+                yield self.tool(
+                    payload, output=_shown_output(payload.get("tool_response")), failed=False
+                )
 
     def subagent_report(self, text: str) -> SubagentReport | None:
         """Of the first notification in it. Its tags are the client's own and come in this order before any text of the
@@ -102,7 +122,9 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
         if not found or summary.startswith("Background command"):  # reported in the same way
             return None
         state = _STATES.get(tagged(head, "status").lower(), SubagentState.UNKNOWN)
-        return SubagentReport(tagged(head, "task-id"), state, summary, tagged(body, "result") or summary)
+        return SubagentReport(
+            tagged(head, "task-id"), state, summary, tagged(body, "result") or summary
+        )
 
     # What we answer
 
@@ -119,7 +141,10 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
     # Its settings
 
     def settings_path(self, level: Level, places: Places) -> Path:
-        return self.folder_of(level, places) / f"settings{'.local' if level is Level.LOCAL else ''}.json"
+        return (
+            self.folder_of(level, places)
+            / f"settings{'.local' if level is Level.LOCAL else ''}.json"
+        )
 
     def server_place(self, level: Level, places: Places) -> ServerPlace:
         keys = ("mcpServers",)
@@ -127,7 +152,9 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
             return ServerPlace(project_of(places) / ".mcp.json", keys)
         named = places.environ.get(self.FOLDER_VARIABLE, "")
         state = (Path(os.path.abspath(named)) if named else places.user_home) / ".claude.json"
-        return ServerPlace(state, keys if level is Level.USER else ("projects", str(project_of(places)), *keys))
+        return ServerPlace(
+            state, keys if level is Level.USER else ("projects", str(project_of(places)), *keys)
+        )
 
     def server_json(self, command: str) -> Mapping[str, object]:
         # Without alwaysLoad the tools are only named, and a server that is slow to start misses the first turn.
@@ -144,9 +171,15 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
 
         program = shutil.which(self.PROGRAM, path=places.environ.get("PATH", os.defpath))
         version = _version(program) if program else None  # unknown: a current one
-        known = [event for event, since in self.EVENTS_SINCE.items() if version is None or version >= since]
+        known = [
+            event
+            for event, since in self.EVENTS_SINCE.items()
+            if version is None or version >= since
+        ]
         events = known if "PostToolBatch" in known else [*known, "PostToolUse"]
-        return tuple(Hook(event, self.TIMEOUT_S, is_prompt=event == "UserPromptSubmit") for event in events)
+        return tuple(
+            Hook(event, self.TIMEOUT_S, is_prompt=event == "UserPromptSubmit") for event in events
+        )
 
     # Its transcripts
 
@@ -155,23 +188,39 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
         if head is None:
             return True
         key, value = head.groups()
-        return value in _SPEAKING if key == b"type" else value.startswith((b"hook_", b"queued_command"))
+        return (
+            value in _SPEAKING
+            if key == b"type"
+            else value.startswith((b"hook_", b"queued_command"))
+        )
 
     def utterances(self, line: Line) -> Iterator[Utterance]:
         attachment = inner(line, "attachment")
         match line.get("type"), attachment.get("type"):
             case "user" | "assistant" as role, _:
                 if not line.get("isMeta"):
-                    yield from self._messages(role == "user", line, inner(line, "message").get("content"))
+                    yield from self._messages(
+                        role == "user", line, inner(line, "message").get("content")
+                    )
             case "queue-operation", _:
                 voice, content = _QUEUE.get(text(line, "operation")), text(line, "content")
                 words = self.read_prompt(content).words
                 is_typed = not words.startswith(("/", "{")) and bool(words or not content)
                 if voice is not None:
-                    yield replace(self.utterance(line, voice, words if is_typed else ""), machine_made=not is_typed)
-            case "attachment", "queued_command":  # typed while the agent was at work, and given to it between two calls
-                is_typed = attachment.get("commandMode") == "prompt" and not attachment.get("isMeta")
-                yield from self._prompt(line, _shown_output(attachment.get("prompt")), by_person=is_typed)
+                    yield replace(
+                        self.utterance(line, voice, words if is_typed else ""),
+                        machine_made=not is_typed,
+                    )
+            case (
+                "attachment",
+                "queued_command",
+            ):  # typed while the agent was at work, and given to it between two calls
+                is_typed = attachment.get("commandMode") == "prompt" and not attachment.get(
+                    "isMeta"
+                )
+                yield from self._prompt(
+                    line, _shown_output(attachment.get("prompt")), by_person=is_typed
+                )
             case "attachment", str(kind) if kind.startswith("hook_"):
                 added = attachment.get("content")  # a text, or a list of texts
                 if isinstance(added, list):
@@ -182,7 +231,9 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
 
     def _messages(self, is_user: bool, line: Line, content: object) -> Iterator[Utterance]:
         written = []
-        for block in blocks([{"type": "text", "text": content}] if isinstance(content, str) else content):
+        for block in blocks(
+            [{"type": "text", "text": content}] if isinstance(content, str) else content
+        ):
             match block.get("type"):
                 case "text" if is_user:
                     written.append(text(block, "text"))
@@ -194,18 +245,32 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
                     yield from self._result(line, block)
                 case _:
                     pass
-        if any(written):  # an IDE puts what it tells into a block of its own, a hook gets all of them as one text
-            by_person = line.get("isSidechain") is not True and text(line, "promptSource") in _ENTERED
+        if any(
+            written
+        ):  # an IDE puts what it tells into a block of its own, a hook gets all of them as one text
+            by_person = (
+                line.get("isSidechain") is not True and text(line, "promptSource") in _ENTERED
+            )
             yield from self._prompt(line, "\n".join(written), by_person=by_person)
 
     def _result(self, line: Line, block: Line) -> Iterator[Utterance]:
         output, failed = _shown_output(block.get("content")), block.get("is_error") is True
         refused = line.get("toolDenialKind") in _DENIALS
-        result = self.result_utterance(line, text(block, "tool_use_id"), output, failed, refused=refused)
+        result = self.result_utterance(
+            line, text(block, "tool_use_id"), output, failed, refused=refused
+        )
         yield result
-        words = text(line, "userFeedback") if refused else ""  # what the person said when refusing the call
-        if not refused and self.is_refused(output):  # older clients wrote it among words of their own
-            words = output.partition("the user said:\n")[2].partition("\n\nNote: The user's next message")[0].strip()
+        words = (
+            text(line, "userFeedback") if refused else ""
+        )  # what the person said when refusing the call
+        if not refused and self.is_refused(
+            output
+        ):  # older clients wrote it among words of their own
+            words = (
+                output.partition("the user said:\n")[2]
+                .partition("\n\nNote: The user's next message")[0]
+                .strip()
+            )
         if failed and words:
             yield self.utterance(line, Voice.PROMPT, words, call=result.call)
 
@@ -215,7 +280,9 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
             return
         is_reminded = written.startswith(_REMINDER)
         if is_reminded:
-            yield self.utterance(line, Voice.INJECTION, written[: written.rfind(_REMINDER_END) + len(_REMINDER_END)])
+            yield self.utterance(
+                line, Voice.INJECTION, written[: written.rfind(_REMINDER_END) + len(_REMINDER_END)]
+            )
         said = self.read_prompt(written) if by_person else prompts.Prompt()
         for voice, words in said.voices():
             yield self.utterance(line, voice, words)
@@ -228,7 +295,8 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
             "session": text(line, "sessionId"),
             "prompt_id": text(line, "promptId"),
             # Older clients wrote a subagent's lines among the others and did not name it.
-            "agent_id": text(line, "agentId") or ("sidechain" if line.get("isSidechain") is True else ""),
+            "agent_id": text(line, "agentId")
+            or ("sidechain" if line.get("isSidechain") is True else ""),
             "machine_made": line.get("isApiErrorMessage") is True,
         }
 
@@ -243,7 +311,9 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
             else:
                 own = storable(parent.parent.name) if parent.name == "subagents" else stem
                 session = own if found.session == stem else found.session
-                yield found._replace(session=session, agent=found.agent or stem.removeprefix(_SUBAGENT))
+                yield found._replace(
+                    session=session, agent=found.agent or stem.removeprefix(_SUBAGENT)
+                )
 
     def session_head(self, line: Line) -> Head:
         cwd = "" if line.get("type") == "session" else text(line, "cwd")  # another agent's line
@@ -258,22 +328,31 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
         answered = event.at.plus(seconds=-event.silent_s)
         try:
             with os.scandir(own.parent) as entries:
-                found = [(one.stat().st_mtime_ns, one.path) for one in entries if one.name.endswith(".jsonl")]
+                found = [
+                    (one.stat().st_mtime_ns, one.path)
+                    for one in entries
+                    if one.name.endswith(".jsonl")
+                ]
         except OSError:
             return None
         since_ns = answered.plus(seconds=-_ORIGIN_WITHIN_S).micros * 1_000
-        young = [Path(path) for changed_ns, path in sorted(found, reverse=True) if changed_ns >= since_ns]
+        young = [
+            Path(path) for changed_ns, path in sorted(found, reverse=True) if changed_ns >= since_ns
+        ]
         near = [
             path
             for path in young[:20]
-            if (at := self._last_answered(path)) and abs(at.micros - answered.micros) <= _ORIGIN_WITHIN_S * 1e6
+            if (at := self._last_answered(path))
+            and abs(at.micros - answered.micros) <= _ORIGIN_WITHIN_S * 1e6
         ]
         return near[0] if len(near) == 1 else None
 
     def _last_answered(self, path: Path) -> Moment | None:
         tail = Tail(path, Cursor(max(0, file_size(str(path)) - (1 << 20))))
         tail.wanted = self.may_speak
-        answers = [line for line in tail if line.get("type") == "assistant" and not line.get("isSidechain")]
+        answers = [
+            line for line in tail if line.get("type") == "assistant" and not line.get("isSidechain")
+        ]
         return moment(text(answers[-1], "timestamp")) if answers else None
 
 
@@ -295,7 +374,9 @@ def _version(program: str) -> list[int] | None:
     import subprocess  # only where something is installed: hooks come here too
 
     try:
-        said = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=10)
+        said = subprocess.run(
+            [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=10
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     found = re.search(rb"(\d+)\.(\d+)\.(\d+)", said.stdout)

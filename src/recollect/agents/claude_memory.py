@@ -23,7 +23,9 @@ _INDEX_BYTES = 25_000  # it counts in UTF-16, which is never more
 # For our two marks and the heading, and for what the client itself adds before we look again.
 _SPARE_LINES, _SPARE_BYTES = 13, 1_000
 _LINE_CHARS = 190  # the client asks for "under ~200"
-_FILE_BYTES = 4_000  # of a file longer than 4,096 it shows the beginning; a mark of ours comes after
+_FILE_BYTES = (
+    4_000  # of a file longer than 4,096 it shows the beginning; a mark of ours comes after
+)
 _PREFIX = "recollect-"
 _SUFFIX_CHARS = 6
 _NAME = re.compile(rf"{_PREFIX}[a-z0-9-]+-[0-9a-z]{{{_SUFFIX_CHARS}}}\.md")
@@ -117,9 +119,17 @@ class ClaudeMemory(Agent):
 
     def addon(self, places: Places) -> Addon | None:
         folder, project = self.folder(places), places.project
-        near = [project / ".claude" / name for name in ("settings.local.json", "settings.json")] if project else []
-        switches = [inner(_json(file), "enabledPlugins") for file in (*near, folder / "settings.json")]
-        for name, installs in inner(_json(folder / "plugins" / "installed_plugins.json"), "plugins").items():
+        near = (
+            [project / ".claude" / name for name in ("settings.local.json", "settings.json")]
+            if project
+            else []
+        )
+        switches = [
+            inner(_json(file), "enabledPlugins") for file in (*near, folder / "settings.json")
+        ]
+        for name, installs in inner(
+            _json(folder / "plugins" / "installed_plugins.json"), "plugins"
+        ).items():
             # The nearest settings that mention it decide.
             is_on = next((one[name] for one in switches if one.get(name) is not None), False)
             if name.partition("@")[0] == "recollect" and is_on:

@@ -28,7 +28,12 @@ _QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
 }
-_COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_COUNTED = (
+    "input_tokens",
+    "output_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+)
 
 
 def arguments(*, model: str, reads: bool, turns: int) -> tuple[str, ...]:
@@ -56,10 +61,14 @@ def read_answer(out: bytes) -> Answer:
         return Answer(problem="what it printed is not a result")
     usage, text = said.get("usage"), said.get("result")
     counts = [usage.get(name) for name in _COUNTED] if isinstance(usage, Mapping) else None
-    tokens = None if counts is None else sum(one for one in counts if isinstance(one, int) and one >= 0)
+    tokens = (
+        None if counts is None else sum(one for one in counts if isinstance(one, int) and one >= 0)
+    )
     if not said.get("is_error") and isinstance(text, str):
         return Answer(text, tokens)
     # That nobody is logged in stands in the result, that it had too few turns in the subtype.
     subtype = str(said.get("subtype", ""))
-    why = subtype if subtype.startswith("error") else one_line(text) if isinstance(text, str) else ""
+    why = (
+        subtype if subtype.startswith("error") else one_line(text) if isinstance(text, str) else ""
+    )
     return Answer(tokens=tokens, problem=f"it said: {clip(why, 80) or 'nothing'}")

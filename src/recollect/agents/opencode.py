@@ -67,7 +67,9 @@ class OpenCode(Agent, host="opencode"):
     def plugin(self, level: Level, places: Places, home: Path) -> tuple[Path, str]:
         script = json.dumps(stub.script_path(str(home)), ensure_ascii=False)
         written = Path(__file__).with_name("opencode.js").read_text(encoding="utf-8")
-        return self.folder_of(level, places) / "plugin" / "recollect.js", written.replace('"@HOOK@"', script)
+        return self.folder_of(level, places) / "plugin" / "recollect.js", written.replace(
+            '"@HOOK@"', script
+        )
 
     def server_place(self, level: Level, places: Places) -> ServerPlace:
         own = self.folder(places) if level is Level.USER else project_of(places)
@@ -121,7 +123,9 @@ class OpenCode(Agent, host="opencode"):
             case "text", _, _ if said:
                 yield self.utterance(line, Voice.REPLY, said)
             case "tool", _, "completed" | "error" as status:
-                call = ToolCall(id=text(part, "callID"), name=text(part, "tool"), input=inner(state, "input"))
+                call = ToolCall(
+                    id=text(part, "callID"), name=text(part, "tool"), input=inner(state, "input")
+                )
                 yield self.utterance(line, Voice.TOOL_CALL, call=call)
                 output = text(state, "error" if status == "error" else "output")
                 failed = status == "error" or inner(state, "metadata").get("exit") not in (None, 0)
@@ -137,13 +141,24 @@ def _of_database(file: Path) -> Iterator[Transcript]:
     for id, parent, cwd, began_ms, changed_ms in rows:
         began, changed = Moment(began_ms * 1_000), Moment(changed_ms * 1_000)
         why = "" if sizes.get(id) else "empty"
-        yield Transcript(file / id, parent or id, id if parent else "", cwd, began, sizes.get(id, 0), changed, why)
+        yield Transcript(
+            file / id,
+            parent or id,
+            id if parent else "",
+            cwd,
+            began,
+            sizes.get(id, 0),
+            changed,
+            why,
+        )
 
 
 def _of_file(file: Path) -> Transcript:
     try:
         session, size = json.loads(file.read_bytes()), 0
-        time = {key: Moment(int(str(at_ms)) * 1_000) for key, at_ms in inner(session, "time").items()}
+        time = {
+            key: Moment(int(str(at_ms)) * 1_000) for key, at_ms in inner(session, "time").items()
+        }
         for part in _part_files(file):
             size += len(part.stem.encode()) + part.stat().st_size + _LINE_BYTES
     except (OSError, ValueError, TypeError, AttributeError) as problem:
@@ -166,7 +181,9 @@ def _part_files(session: Path) -> Iterator[Path]:
 def _as_lines(path: Path, state: tuple[int, ...]) -> bytes:
     """`state`: when its files were written; it is read piece by piece."""
     lines = io.BytesIO()
-    for message, id, part in _parts_in_database(path) if path.parent.suffix == ".db" else _parts_in_files(path):
+    for message, id, part in (
+        _parts_in_database(path) if path.parent.suffix == ".db" else _parts_in_files(path)
+    ):
         whole = part.replace(b"\n", b" ").replace(b"\r", b" ")
         lines.write(_LINE % (*_who_and_when(message), id.encode(), whole))
     return lines.getvalue()

@@ -16,7 +16,17 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from recollect.agents import Form, Hook, Level, Places, ServerPlace, Transcript, prompts
-from recollect.agents.base_agent import Agent, as_text, blocks, encode, first, inner, joined_text, project_of, text
+from recollect.agents.base_agent import (
+    Agent,
+    as_text,
+    blocks,
+    encode,
+    first,
+    inner,
+    joined_text,
+    project_of,
+    text,
+)
 from recollect.agents.transcript import Head, Line, Utterance, Voice
 from recollect.base.moment import Moment
 from recollect.base.structs import replace
@@ -42,18 +52,33 @@ class Codex(Agent, host="codex"):
         found = super().describe_call(call)
         if found.action is ToolAction.EDIT:
             patch = first(call.input, "input", "patch", "command")
-            return replace(found, what="", files=tuple(name.strip() for name in _PATCHED.findall(patch)))
+            return replace(
+                found, what="", files=tuple(name.strip() for name in _PATCHED.findall(patch))
+            )
         command = call.input.get("command")
-        words = [one for one in (command if isinstance(command, list) else [command]) if isinstance(one, str)]
-        is_shell = len(words) > 2 and words[1].startswith("-")  # its name and option, then the command itself
-        return found if found.what else replace(found, what=words[-1] if is_shell else " ".join(words))
+        words = [
+            one
+            for one in (command if isinstance(command, list) else [command])
+            if isinstance(one, str)
+        ]
+        is_shell = len(words) > 2 and words[1].startswith(
+            "-"
+        )  # its name and option, then the command itself
+        return (
+            found if found.what else replace(found, what=words[-1] if is_shell else " ".join(words))
+        )
 
     # Its transcripts
 
     def utterances(self, line: Line) -> Iterator[Utterance]:
         payload = inner(line, "payload")
-        said, kinds = joined_text(payload.get("content")), inner(payload, _METADATA).get("content_item_kinds")
-        kinds = kinds if isinstance(kinds, list) else ["user.text"]  # older clients do not say who wrote it
+        said, kinds = (
+            joined_text(payload.get("content")),
+            inner(payload, _METADATA).get("content_item_kinds"),
+        )
+        kinds = (
+            kinds if isinstance(kinds, list) else ["user.text"]
+        )  # older clients do not say who wrote it
         match line.get("type"), payload.get("type"), payload.get("role"):
             case "compacted", _, _:
                 yield self.utterance(line, Voice.SUMMARY, text(payload, "message"))
@@ -68,25 +93,36 @@ class Codex(Agent, host="codex"):
                 call = ToolCall(id=id, name=name, input=_codex_input(payload))
                 yield self.utterance(line, Voice.TOOL_CALL, call=call)
             case "response_item", "function_call_output" | "custom_tool_call_output", _:
-                yield self.result_utterance(line, text(payload, "call_id"), *_codex_result(payload.get("output")))
+                yield self.result_utterance(
+                    line, text(payload, "call_id"), *_codex_result(payload.get("output"))
+                )
             case _:
                 pass
 
     def line_fields(self, line: Line) -> dict[str, Any]:
         payload = inner(line, "payload")
-        return {"id": first(payload, "id", "call_id"), "prompt_id": text(inner(payload, _METADATA), "turn_id")}
+        return {
+            "id": first(payload, "id", "call_id"),
+            "prompt_id": text(inner(payload, _METADATA), "turn_id"),
+        }
 
     def session_head(self, line: Line) -> Head:
         """The first line says where the session began. A subagent's session is a file of its own."""
         payload = inner(line, "payload") if line.get("type") == "session_meta" else {}
         source, id = inner(payload, "source").get("subagent"), text(payload, "id")
-        parent = text(inner(source, "thread_spawn"), "parent_thread_id") if isinstance(source, dict) else ""
+        parent = (
+            text(inner(source, "thread_spawn"), "parent_thread_id")
+            if isinstance(source, dict)
+            else ""
+        )
         return text(payload, "cwd"), parent or id, text(line, "timestamp"), id if source else ""
 
     # Its settings
 
     def server_place(self, level: Level, places: Places) -> ServerPlace:
-        return ServerPlace(self.folder_of(level, places) / "config.toml", ("mcp_servers",), Form.TOML)
+        return ServerPlace(
+            self.folder_of(level, places) / "config.toml", ("mcp_servers",), Form.TOML
+        )
 
     def unapproved(self, level: Level, places: Places) -> str:
         """Which hooks were allowed stands in the person's own settings, by file, event and place in its list."""
@@ -96,8 +132,12 @@ class Codex(Agent, host="codex"):
         except (OSError, ValueError):
             kept = {}
         state = inner(inner(kept, "hooks"), "state")
-        allowed = [key for key, one in state.items() if isinstance(one, dict) and text(one, "trusted_hash")]
-        places_of = (f"{file}:{re.sub(r'(?<!^)(?=[A-Z])', '_', event).lower()}:" for event in self.EVENTS)
+        allowed = [
+            key for key, one in state.items() if isinstance(one, dict) and text(one, "trusted_hash")
+        ]
+        places_of = (
+            f"{file}:{re.sub(r'(?<!^)(?=[A-Z])', '_', event).lower()}:" for event in self.EVENTS
+        )
         waiting = sum(not any(key.startswith(place) for key in allowed) for place in places_of)
         if not waiting:
             return ""
@@ -127,7 +167,9 @@ def _codex_result(output: object) -> tuple[str, bool | None]:
 # What hooks added. A person's text in the same tags cannot be told from it.
 _ADDED = re.compile(r"\s*<hook_context>(.*?)</hook_context>\s*", re.DOTALL)
 # What a command printed stands in a frame; how it ended is said only where it ended badly.
-_FRAME = re.compile(r"^<untrusted_context>\n(?:Output: )?|\n(?:Process Group PGID: \d+\n)?</untrusted_context>\s*$")
+_FRAME = re.compile(
+    r"^<untrusted_context>\n(?:Output: )?|\n(?:Process Group PGID: \d+\n)?</untrusted_context>\s*$"
+)
 _FOLDERS = re.compile(rb"/(?:[^/\s\x00-\x1f\"'\\<>|:*?]+/)+")
 _LOOKED_AT_BYTES, _MOST_CHAT_BYTES = 2_000_000, 64_000_000
 _GEMINI_FAILED = re.compile(r"^Exit Code: -?[1-9]", re.MULTILINE)
@@ -140,7 +182,10 @@ class Gemini(Agent, host="gemini"):
     it is not asked."""
 
     def event_name(self, event: str, payload: Line) -> EventName:
-        name, path = super().event_name(event, payload), text(inner(payload, "tool_input"), "file_path")
+        name, path = (
+            super().event_name(event, payload),
+            text(inner(payload, "tool_input"), "file_path"),
+        )
         is_virtual_read = text(payload, "tool_name") == "read_file" and ".ai/recall/" in path
         if name is EventName.TOOL_CALLED and not is_virtual_read:
             return EventName.OTHER  # nothing can be said
@@ -156,7 +201,11 @@ class Gemini(Agent, host="gemini"):
         own = Path(parsed.transcript).parent.parent
         is_own = Path(parsed.transcript).match(str(Path(self.FOLDER, "tmp/*/chats/*")))
         below = str(own / _OURS / "recalls") if is_own else ""
-        error = inner(payload, "tool_response").get("error") if parsed.name is EventName.TOOL_FAILED else None
+        error = (
+            inner(payload, "tool_response").get("error")
+            if parsed.name is EventName.TOOL_FAILED
+            else None
+        )
         return replace(parsed, text=parsed.text or as_text(error), reads_below=below)
 
     def tools(self, name: EventName, payload: Line) -> Iterator[ToolCall]:
@@ -166,7 +215,11 @@ class Gemini(Agent, host="gemini"):
 
     def redirect(self, event: str, reply: Reply) -> dict[str, object]:
         # Merged into the input that was given.
-        return {"tool_input": {"file_path": reply.read_instead}} if event == "BeforeTool" and reply.read_instead else {}
+        return (
+            {"tool_input": {"file_path": reply.read_instead}}
+            if event == "BeforeTool" and reply.read_instead
+            else {}
+        )
 
     def answer_folders(self, places: Places) -> tuple[Path, ...]:
         return tuple(self.folder(places).glob(f"tmp/*/{_OURS}"))
@@ -193,7 +246,9 @@ class Gemini(Agent, host="gemini"):
         """Results of tools stand in the user's role, too."""
         if not answered:
             for added in _ADDED.findall(written):
-                yield self.utterance(line, Voice.INJECTION, added.replace("&lt;", "<").replace("&gt;", ">"))
+                yield self.utterance(
+                    line, Voice.INJECTION, added.replace("&lt;", "<").replace("&gt;", ">")
+                )
             yield from self.prompt_utterances(line, written)
             return
         response = inner(answered, "response")
@@ -210,7 +265,9 @@ class Gemini(Agent, host="gemini"):
         older ones among the projects that are known and the folders that the chat itself names."""
         known = {_checksum(folder): folder for folder in (str(places.project or ""), *places.known)}
         with suppress(OSError, ValueError):
-            listed = inner(json.loads((self.folder(places) / "projects.json").read_bytes()), "projects")
+            listed = inner(
+                json.loads((self.folder(places) / "projects.json").read_bytes()), "projects"
+            )
             known |= {_checksum(folder): folder for folder in listed}
         for found in super().transcripts(places, within):
             if found.path.suffix == ".json" and found.path.with_suffix(".jsonl").exists():
@@ -234,7 +291,12 @@ class Gemini(Agent, host="gemini"):
     # Its settings
 
     def hook_json(self, command: str, hook: Hook) -> Mapping[str, object]:
-        return {"type": "command", "name": _OURS, "command": command, "timeout": hook.timeout_s * 1_000}
+        return {
+            "type": "command",
+            "name": _OURS,
+            "command": command,
+            "timeout": hook.timeout_s * 1_000,
+        }
 
     def server_place(self, level: Level, places: Places) -> ServerPlace:
         return ServerPlace(self.settings_path(level, places), ("mcpServers",), self.SETTINGS_FORM)
@@ -251,7 +313,10 @@ def _named_folders(chat: Path) -> Iterator[str]:
             with suppress(FileNotFoundError):
                 yield (beside / ".project_root").read_text(encoding="utf-8").strip()
         with open(chat, "rb") as file:
-            found = {part.decode("utf-8", "replace") for part in _FOLDERS.findall(file.read(_LOOKED_AT_BYTES))}
+            found = {
+                part.decode("utf-8", "replace")
+                for part in _FOLDERS.findall(file.read(_LOOKED_AT_BYTES))
+            }
         yield from {str(above) for one in found for above in (Path(one), *Path(one).parents)}
 
 
@@ -270,7 +335,11 @@ def _as_lines(chat: Path, changed_ns: int, size: int) -> bytes:
         calls = blocks(message.get("toolCalls"))
         lines.append({**message, "toolCalls": []})
         for call in calls:
-            result = {"type": "user", "timestamp": call.get("timestamp"), "content": call.get("result")}
+            result = {
+                "type": "user",
+                "timestamp": call.get("timestamp"),
+                "content": call.get("result"),
+            }
             lines += [{**message, "content": "", "toolCalls": [call]}, result]
     return b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines)
 
@@ -285,20 +354,35 @@ class Pi(Agent, host="pi"):
 
     def refine(self, parsed: Event, event: str, payload: Line) -> Event:
         # However a session starts, the extension begins with nothing, and what it gets goes into no history.
-        sources = {"session_compact": "compact", "session_start": "startup", "session_shutdown": parsed.source}
+        sources = {
+            "session_compact": "compact",
+            "session_start": "startup",
+            "session_shutdown": parsed.source,
+        }
         said_ms, at = payload.get("at_ms"), parsed.at
         # It may be heard late, and a session's lines from before its start are not its own.
         if isinstance(said_ms, int) and 0 <= at.micros - said_ms * 1_000 <= 3_600 * 1_000_000:
             at = Moment(said_ms * 1_000)
         is_made = parsed.name is EventName.PROMPT and text(payload, "source") == "extension"
-        return replace(parsed, at=at, source=sources.get(event, ""), machine_made=parsed.machine_made or is_made)
+        return replace(
+            parsed,
+            at=at,
+            source=sources.get(event, ""),
+            machine_made=parsed.machine_made or is_made,
+        )
 
     def tools(self, name: EventName, payload: Line) -> Iterator[ToolCall]:
         if text(payload, "tool_use_id"):
-            yield self.tool(payload, output=text(payload, "tool_output"), failed=self.ENDED.get(name))
+            yield self.tool(
+                payload, output=text(payload, "tool_output"), failed=self.ENDED.get(name)
+            )
 
     def render(self, event: str, reply: Reply) -> bytes:
-        said = {"context": reply.context, "read_instead": reply.read_instead} if event in self.INJECTS else {}
+        said = (
+            {"context": reply.context, "read_instead": reply.read_instead}
+            if event in self.INJECTS
+            else {}
+        )
         told = {"notice": reply.notice} if self.shows_notice(event) else {}
         return encode({key: storable(text) for key, text in (said | told).items()})
 
@@ -324,7 +408,9 @@ class Pi(Agent, host="pi"):
                         yield self.call_utterance(line, block, "id", "arguments")
             case "message", "toolResult" if text(message, "toolName") != "recall":  # ours, in Pi
                 failed = message.get("isError") is True
-                yield self.result_utterance(line, text(message, "toolCallId"), joined_text(content), failed)
+                yield self.result_utterance(
+                    line, text(message, "toolCallId"), joined_text(content), failed
+                )
             case "message", "toolResult" | "custom":  # memory is not to be learnt from memory
                 yield self.utterance(line, Voice.INJECTION, joined_text(content))
             case _:
@@ -336,16 +422,26 @@ class Pi(Agent, host="pi"):
 
     def folder(self, places: Places) -> Path:
         named = places.environ.get(self.FOLDER_VARIABLE, "")
-        return places.user_home / named[2:] if named == "~" or named.startswith("~/") else super().folder(places)
+        return (
+            places.user_home / named[2:]
+            if named == "~" or named.startswith("~/")
+            else super().folder(places)
+        )
 
     def plugin(self, level: Level, places: Places, home: Path) -> tuple[Path, str]:
         within = self.folder(places) if level is Level.USER else project_of(places) / ".pi"
         written = Path(__file__).with_name("pi.ts").read_text(encoding="utf-8")
         named = f"const INSTALLED_HOME = {json.dumps(str(home))};"
-        return within / "extensions" / "recollect.ts", written.replace('const INSTALLED_HOME = "";', named, 1)
+        return within / "extensions" / "recollect.ts", written.replace(
+            'const INSTALLED_HOME = "";', named, 1
+        )
 
 
-_BY_PERSON = ("", "user", "immediate-prompt")  # the client also speaks as the user: skills, notices, its autopilot
+_BY_PERSON = (
+    "",
+    "user",
+    "immediate-prompt",
+)  # the client also speaks as the user: skills, notices, its autopilot
 
 
 class Copilot(Agent, host="copilot"):
@@ -362,11 +458,20 @@ class Copilot(Agent, host="copilot"):
                 for asked in blocks(data.get("toolRequests")):
                     yield self.call_utterance(line, asked, "toolCallId", "arguments")
             case "tool.execution_complete":
-                output = text(inner(data, "result"), "content") or first(inner(data, "error"), "message", "code")
-                yield self.result_utterance(line, text(data, "toolCallId"), output, data.get("success") is False)
+                output = text(inner(data, "result"), "content") or first(
+                    inner(data, "error"), "message", "code"
+                )
+                yield self.result_utterance(
+                    line, text(data, "toolCallId"), output, data.get("success") is False
+                )
             case _:
                 pass
 
     def session_head(self, line: Line) -> Head:
         data = inner(line, "data") if line.get("type") == "session.start" else {}
-        return text(inner(data, "context"), "cwd"), text(data, "sessionId"), text(line, "timestamp"), ""
+        return (
+            text(inner(data, "context"), "cwd"),
+            text(data, "sessionId"),
+            text(line, "timestamp"),
+            "",
+        )

@@ -28,18 +28,30 @@ _AFTER_PLAN = re.compile(
 
 class Forms(Struct, kw_only=True):  # what one agent's client writes into the person's messages
     machine: tuple[str, ...] = ()  # a text that begins like this is wholly the client's
-    machine_tags: frozenset[str] = frozenset()  # blocks of the client's, wherever they stand on lines of their own
-    typed_tags: frozenset[str] = frozenset()  # blocks at the beginning that hold what the person typed
-    placeholders: re.Pattern[str] | None = None  # what the client writes in place of an image, an interruption
+    machine_tags: frozenset[str] = (
+        frozenset()
+    )  # blocks of the client's, wherever they stand on lines of their own
+    typed_tags: frozenset[str] = (
+        frozenset()
+    )  # blocks at the beginning that hold what the person typed
+    placeholders: re.Pattern[str] | None = (
+        None  # what the client writes in place of an image, an interruption
+    )
     request: re.Pattern[str] | None = None  # the last match stands just before the person's words
-    has_commands: bool = False  # `/name words` runs a command. The client takes the name off, or not.
-    client_commands: frozenset[str] = frozenset()  # those whose words are for the client, not for the agent
+    has_commands: bool = (
+        False  # `/name words` runs a command. The client takes the name off, or not.
+    )
+    client_commands: frozenset[str] = (
+        frozenset()
+    )  # those whose words are for the client, not for the agent
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> Forms:
         """Patterns are written as lists of alternatives."""
         readers: dict[str, Callable[[Any], Any]] = {"machine": tuple, "has_commands": bool}
-        readers |= dict.fromkeys(("placeholders", "request"), lambda patterns: re.compile("|".join(patterns)))
+        readers |= dict.fromkeys(
+            ("placeholders", "request"), lambda patterns: re.compile("|".join(patterns))
+        )
         return cls(**{name: readers.get(name, frozenset)(value) for name, value in row.items()})
 
 

@@ -27,7 +27,9 @@ MAX_LINE_BYTES = 4_000_000
 _MAX_DEPTH = 5  # folders below the one that is searched; one more than agents make, in case all of it was copied
 
 Line = Mapping[str, object]
-Head = tuple[str, str, str, str]  # what a line tells of a session: its folder, its id, when it began, its subagent
+Head = tuple[
+    str, str, str, str
+]  # what a line tells of a session: its folder, its id, when it began, its subagent
 ReadHead = Callable[[Line], Head]
 Open = Callable[[Path], BinaryIO]
 
@@ -50,7 +52,9 @@ class Utterance(Struct, kw_only=True):
     text: str = ""
     id: str = ""  # the line's own, where it has one: several utterances may share it
     call: ToolCall | None = None  # for a prompt: the call that was refused with these words
-    session: str = ""  # as the line says, where it says so: a fork's file may begin with another's lines
+    session: str = (
+        ""  # as the line says, where it says so: a fork's file may begin with another's lines
+    )
     prompt_id: str = ""
     agent_id: str = ""
     at: Moment | None = None
@@ -92,7 +96,10 @@ class Tail:
         return self._cursor
 
     def __iter__(self) -> Iterator[Line]:
-        with suppress(OSError), self.open(self.path) as file:  # if the disk goes away, what came so far stands
+        with (
+            suppress(OSError),
+            self.open(self.path) as file,
+        ):  # if the disk goes away, what came so far stands
             offset, mark = self._cursor.offset, self._cursor.mark
             if not (0 < offset <= file.seek(0, os.SEEK_END) and mark in ("", _mark(file, offset))):
                 self.restarted = offset != 0
@@ -141,7 +148,9 @@ def _parsed(line: bytes) -> Line | None:
     return value if isinstance(value, dict) else None
 
 
-class Transcript(NamedTuple):  # one file that a session left, as far as its place and its first lines tell
+class Transcript(
+    NamedTuple
+):  # one file that a session left, as far as its place and its first lines tell
     path: Path
     session: str = ""
     agent: str = ""  # the subagent whose transcript it is
@@ -180,7 +189,9 @@ def _read_head(path: Path, read_head: ReadHead, open: Open) -> Transcript:
     try:
         found = path.lstat()
         if not stat.S_ISREG(found.st_mode):
-            return Transcript(path, problem="a link" if stat.S_ISLNK(found.st_mode) else "not a file")
+            return Transcript(
+                path, problem="a link" if stat.S_ISLNK(found.st_mode) else "not a file"
+            )
         with open(path) as file:
             size = file.seek(0, os.SEEK_END)
     except OSError as problem:
@@ -192,7 +203,9 @@ def _read_head(path: Path, read_head: ReadHead, open: Open) -> Transcript:
         if cwd and began and session:
             break
     changed, why = Moment(found.st_mtime_ns // 1_000), "" if size else "empty"
-    return Transcript(path, session or storable(path.stem), agent, cwd, moment(began), size, changed, why)
+    return Transcript(
+        path, session or storable(path.stem), agent, cwd, moment(began), size, changed, why
+    )
 
 
 def moment(written: str) -> Moment | None:

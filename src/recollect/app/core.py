@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 from recollect.base import project as projects
 from recollect.base.clock import Clock, SystemClock
-from recollect.base.errors import BadInput, Conflict, HomeRefused, NoProject, RecollectError, StoreDamaged
+from recollect.base.errors import (
+    BadInput,
+    Conflict,
+    HomeRefused,
+    NoProject,
+    RecollectError,
+    StoreDamaged,
+)
 from recollect.base.files import make_private_folder, read_limited, write_private
 from recollect.base.ids import Mint, fresh_key
 from recollect.base.paths import Home, home, user_home
@@ -39,7 +46,9 @@ _SET_ASIDE = "set-aside"
 IMPORT_ACTOR = "import"  # in the journal: words that somebody else kept before us
 MOST_LISTED = 100  # memories of a change that the journal lists
 _TRIES = 3  # a plan made from a state that another process changed meanwhile is made anew
-Progress = Callable[..., None]  # called with how far a long operation is: done, total, what is counted (its unit first)
+Progress = Callable[
+    ..., None
+]  # called with how far a long operation is: done, total, what is counted (its unit first)
 
 
 class App:
@@ -88,10 +97,14 @@ class App:
         """Where the store is; None where there is none yet."""
         path: Path | None = self.home.user_store
         if scope is Scope.TEAM:
-            own = None if self.settings.text("MEMORY_TEAM") == "off" else self.store_path(self.scope)
+            own = (
+                None if self.settings.text("MEMORY_TEAM") == "off" else self.store_path(self.scope)
+            )
             path = own and own.parent / "team" / own.name
         elif scope is Scope.PROJECT:
-            folder = projects.store_folder(self.home.projects, self.project) if self.project else None
+            folder = (
+                projects.store_folder(self.home.projects, self.project) if self.project else None
+            )
             path = folder / "memory.db" if folder else None
         return path if path and (path.is_symlink() or path.exists()) else None
 
@@ -110,7 +123,9 @@ class App:
                 path = own.parent / "team" / own.name
                 make_private_folder(path.parent)
             elif scope is Scope.PROJECT:
-                self.project = projects.claim(self.home.projects, self.require_project(), fresh_key())
+                self.project = projects.claim(
+                    self.home.projects, self.require_project(), fresh_key()
+                )
                 path = projects.make_store_folder(self.home.projects, self.project) / "memory.db"
                 projects.prepare_view(self.project.root)
         return self._opened(path, read_only=False)
@@ -149,9 +164,14 @@ class App:
         other, b = self.find(second)
         if scope is not other:
             where = f"{first} is in the {scope}'s store and {second} in the {other}'s"
-            raise BadInput(f"{where}; memories in different stores cannot be joined.", hint="Name two of one store.")
+            raise BadInput(
+                f"{where}; memories in different stores cannot be joined.",
+                hint="Name two of one store.",
+            )
         if a.id == b.id:
-            raise BadInput(f"{first} and {second} are the same memory.", hint="Name two different ones.")
+            raise BadInput(
+                f"{first} and {second} are the same memory.", hint="Name two different ones."
+            )
         return scope, a, b
 
     def require_scope(self, scope: Scope) -> None:
@@ -161,7 +181,10 @@ class App:
     def require_project(self) -> Project:
         if self.project is None:
             hint = "Go into a project's folder, or add --user to keep it everywhere."
-            raise NoProject("This folder is not a project: your home folder and its parents never are.", hint=hint)
+            raise NoProject(
+                "This folder is not a project: your home folder and its parents never are.",
+                hint=hint,
+            )
         return self.project
 
     def _opened(self, path: Path | None, *, read_only: bool) -> SqliteStore:
@@ -169,12 +192,16 @@ class App:
 
         key = (path, read_only)
         if key not in self._open:
-            busy_ms, days = map(self.settings.count, ("MEMORY_BUSY_TIMEOUT_MS", "MEMORY_JOURNAL_DAYS"))
+            busy_ms, days = map(
+                self.settings.count, ("MEMORY_BUSY_TIMEOUT_MS", "MEMORY_JOURNAL_DAYS")
+            )
             tuning = Tuning(busy_timeout_ms=busy_ms, journal_days=days)
             try:
                 if read_only and path is not None and path.is_file() and path.stat().st_size == 0:
                     return self._opened(None, read_only=True)  # its first write is still to come
-                self._open[key] = SqliteStore(path, tuning, read_only=read_only and path is not None)
+                self._open[key] = SqliteStore(
+                    path, tuning, read_only=read_only and path is not None
+                )
             except StoreDamaged as problem:
                 if path is None or self.dry_run:
                     raise
@@ -185,8 +212,14 @@ class App:
         """Any text that will be kept: storable, within its limit, free of secrets."""
         limit = max_chars or self.settings.count("MEMORY_MAX_BODY_CHARS")
         if len(text) > limit:
-            hint = "Shorten it." if max_chars else "Keep the part that matters, or raise MEMORY_MAX_BODY_CHARS."
-            raise BadInput(f"The {name} has {len(text):,} characters; at most {limit:,} are kept.", hint=hint)
+            hint = (
+                "Shorten it."
+                if max_chars
+                else "Keep the part that matters, or raise MEMORY_MAX_BODY_CHARS."
+            )
+            raise BadInput(
+                f"The {name} has {len(text):,} characters; at most {limit:,} are kept.", hint=hint
+            )
         cleaned = self.redactor.clean(storable(text))
         self._found.update(dict(cleaned.found))
         return cleaned.text
@@ -196,8 +229,13 @@ class App:
 
     def redact_topics(self, topics: tuple[str, ...]) -> tuple[str, ...]:
         if len(topics) > MAX_TOPICS:
-            raise BadInput(f"{len(topics)} topics; at most {MAX_TOPICS} are kept.", hint="Name the main ones.")
-        cleaned = (one_line(self.redact_text("topic", topic, max_chars=MAX_TOPIC_CHARS)) for topic in topics)
+            raise BadInput(
+                f"{len(topics)} topics; at most {MAX_TOPICS} are kept.", hint="Name the main ones."
+            )
+        cleaned = (
+            one_line(self.redact_text("topic", topic, max_chars=MAX_TOPIC_CHARS))
+            for topic in topics
+        )
         return tuple(dict.fromkeys(topic for topic in cleaned if topic))
 
     @property
@@ -206,12 +244,18 @@ class App:
         if self._embedder is None:
             from recollect.embed.embedder import load
 
-            self._embedder = load(self.settings.text("MEMORY_EMBEDDING_MODEL"), self.home.embedding_key)
+            self._embedder = load(
+                self.settings.text("MEMORY_EMBEDDING_MODEL"), self.home.embedding_key
+            )
         return self._embedder
 
     def question_for_model(self, text: str) -> str:
         """The text as the model may see it: without secrets if it leaves this process."""
-        return self.redactor.clean(text).text if "://" in self.settings.text("MEMORY_EMBEDDING_MODEL") else text
+        return (
+            self.redactor.clean(text).text
+            if "://" in self.settings.text("MEMORY_EMBEDDING_MODEL")
+            else text
+        )
 
     @property
     def redactor(self) -> Redactor:
@@ -225,14 +269,22 @@ class App:
             except (OSError, ValueError):
                 key = bytes.fromhex(fresh_key())
                 if not self.dry_run:
-                    with suppress(OSError, HomeRefused):  # the write that follows will say what is wrong with the home
+                    with suppress(
+                        OSError, HomeRefused
+                    ):  # the write that follows will say what is wrong with the home
                         self.home.prepare()
                         write_private(path, f"{key.hex()}\n")
             self._redactor = Redactor(key)
         return self._redactor
 
     def commit(
-        self, scope: Scope, op: str, make: Callable[[LocalStore], Plan], say: Callable[[Plan], str], *, actor: str = ""
+        self,
+        scope: Scope,
+        op: str,
+        make: Callable[[LocalStore], Plan],
+        say: Callable[[Plan], str],
+        *,
+        actor: str = "",
     ) -> Done:
         """Makes a plan from the state as it is, and applies it. `actor`: whose words it keeps, if another's."""
         if self.dry_run:
@@ -246,7 +298,10 @@ class App:
                 return Done(summary, plan, scope, None, self.dry_run, self.notes())
             act = self.change_header(op, summary, actor=actor)
             try:
-                with store.transaction() if plan.files else nullcontext(), self._queued(scope, store, plan, act):
+                with (
+                    store.transaction() if plan.files else nullcontext(),
+                    self._queued(scope, store, plan, act),
+                ):
                     wrote = store.apply(plan, act)
                     self._write_files(scope, store, plan)
             except Conflict:
@@ -299,7 +354,11 @@ class App:
             return nullcontext()
         from recollect.app import teams
 
-        ids = teams.shared_ids_in(self, scope, store, what, header.op) if isinstance(what, Plan) else what
+        ids = (
+            teams.shared_ids_in(self, scope, store, what, header.op)
+            if isinstance(what, Plan)
+            else what
+        )
         return teams.queued(self, scope, store, ids, header) if ids else nullcontext()
 
     def _anchored(self, scope: Scope, plan: Plan) -> Plan:
@@ -316,11 +375,16 @@ class App:
         from recollect.store import ChangeHeader
 
         change = change or ("" if op in UNASKED_OPS else self._change) or self.mint.draw("change")
-        return ChangeHeader(change, op, str(actor or self.actor), one_line(summary)[:300], self.clock.now(), undoes)
+        return ChangeHeader(
+            change, op, str(actor or self.actor), one_line(summary)[:300], self.clock.now(), undoes
+        )
 
     def notes(self) -> tuple[str, ...]:
         """What was kept out since the last call, for a person."""
-        found = ", ".join(f"{kind} ({count})" if count > 1 else kind for kind, count in sorted(self._found.items()))
+        found = ", ".join(
+            f"{kind} ({count})" if count > 1 else kind
+            for kind, count in sorted(self._found.items())
+        )
         self._found.clear()
         return (f"Kept out: {found}.",) if found else ()
 
@@ -329,13 +393,23 @@ class App:
         from recollect.base.log import Log
 
         size = self.settings.count("MEMORY_LOG_MAX_MB") * 1_000_000
-        return Log(self.home.logs, self.wall_clock, max_bytes=size, redact=lambda text: self.redactor.clean(text).text)
+        return Log(
+            self.home.logs,
+            self.wall_clock,
+            max_bytes=size,
+            redact=lambda text: self.redactor.clean(text).text,
+        )
 
     @property
     def age_rules(self) -> AgeRules:
         from recollect.lifecycle.strength import AgeRules
 
-        names = ("MEMORY_HALF_LIFE_DAYS", "MEMORY_SUSPEND_BELOW", "MEMORY_ARCHIVE_AFTER_DAYS", "MEMORY_REINFORCEMENT")
+        names = (
+            "MEMORY_HALF_LIFE_DAYS",
+            "MEMORY_SUSPEND_BELOW",
+            "MEMORY_ARCHIVE_AFTER_DAYS",
+            "MEMORY_REINFORCEMENT",
+        )
         return AgeRules(*map(self.settings.figure, names))
 
     def redact_plan(self, plan: Plan) -> Plan:
@@ -362,10 +436,14 @@ def set_aside(app: App, path: Path, problem: RecollectError) -> StoreDamaged:
             with suppress(FileNotFoundError):
                 path.with_name(path.name + suffix).rename(target.with_name(target.name + suffix))
     except OSError as trouble:
-        return StoreDamaged(f"{problem.message} It could not be moved: {trouble.strerror}.", hint=problem.hint)
+        return StoreDamaged(
+            f"{problem.message} It could not be moved: {trouble.strerror}.", hint=problem.hint
+        )
     app.log.line("set-aside", file=target.name, why=problem.message)
     hint = "`recollect recover` brings back what it and the backups still hold; other commands start anew."
-    return StoreDamaged(f"{problem.message} It was moved to {target}; nothing was deleted.", hint=hint)
+    return StoreDamaged(
+        f"{problem.message} It was moved to {target}; nothing was deleted.", hint=hint
+    )
 
 
 def set_aside_files(app: App) -> list[Path]:

@@ -59,7 +59,9 @@ class TimedQuestion:
 
         def embed() -> None:
             try:
-                self._vector = QuestionVector(embedder.id, _embed_prompt(weakref.ref(embedder), asked))
+                self._vector = QuestionVector(
+                    embedder.id, _embed_prompt(weakref.ref(embedder), asked)
+                )
             except Exception as problem:  # noqa: BLE001 raised again in the thread that asks for the vector
                 self._problem = problem
 
@@ -121,13 +123,20 @@ def fill_vectors(store: Store, embedder: Embedder, limit: int) -> int:
 def embed_passages(store: Store, embedder: Embedder, passages: Sequence[tuple[int, str]]) -> int:
     if passages:
         vectors = embedder.embed([text for _, text in passages])
-        store.put_vectors(embedder.id, [(seq, row.tobytes()) for (seq, _), row in zip(passages, vectors, strict=True)])
+        store.put_vectors(
+            embedder.id,
+            [(seq, row.tobytes()) for (seq, _), row in zip(passages, vectors, strict=True)],
+        )
     return len(passages)
 
 
 def drop_old_vectors(store: Store, model: str) -> int:
     """Once every passage has a vector of this model, removes some of other models; returns how many."""
-    return 0 if store.vectorless(model, 1) else store.put_vectors(model, [], drop_others=_DROPPED_AT_ONCE)
+    return (
+        0
+        if store.vectorless(model, 1)
+        else store.put_vectors(model, [], drop_others=_DROPPED_AT_ONCE)
+    )
 
 
 def read_vector_status(app: App) -> Embedding:
@@ -148,13 +157,19 @@ def read_vector_status(app: App) -> Embedding:
 def vector_destination(app: App) -> str:
     """Where the text of memories is sent to, if that is another machine; else empty."""
     setting = app.settings.text("MEMORY_EMBEDDING_MODEL")
-    return f" (the text of every memory is sent to {urlsplit(setting).netloc})" if leaves_machine(setting) else ""
+    return (
+        f" (the text of every memory is sent to {urlsplit(setting).netloc})"
+        if leaves_machine(setting)
+        else ""
+    )
 
 
 class FillState(Struct, frozen=False):
     model: str = ""
     scope: Scope = Scope.USER
-    waiting: list[tuple[int, str]] = field(default_factory=list)  # its passages without a vector of this model
+    waiting: list[tuple[int, str]] = field(
+        default_factory=list
+    )  # its passages without a vector of this model
     problem: str = ""  # why the model could not be used last time: logged once, not at every try
 
 
@@ -198,7 +213,9 @@ def fill(app: App, memo: Memo) -> bool:
         few, state.waiting = state.waiting[: embedder.at_once], state.waiting[embedder.at_once :]
         given = embed_passages(app.writer(state.scope), embedder, few) if few else 0
         state.problem = ""
-        return given > 0 or any(drop_old_vectors(app.writer(scope), embedder.id) for scope, _ in app.scopes())
+        return given > 0 or any(
+            drop_old_vectors(app.writer(scope), embedder.id) for scope, _ in app.scopes()
+        )
     except ModelError as problem:
         if problem.message != state.problem and not isinstance(problem, ModelLoading):
             app.log.line("no-vectors", problem=problem.message)

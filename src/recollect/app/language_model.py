@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    prompt: str  # `llm/prompts/<name>.md`; a file of this name in the home's `prompts/` takes its place
+    prompt: (
+        str  # `llm/prompts/<name>.md`; a file of this name in the home's `prompts/` takes its place
+    )
     reader: str  # `module:function`, loaded when first needed: makes a value of an answer and of what was asked about
     budget: str  # the name under which `status` shows what it cost
     switches: tuple[str, ...] = ()  # settings that switch its automatic work on, besides MEMORY_LLM
@@ -47,17 +49,29 @@ _RECALL = ("recall.model_choice:read_answer", "recall", ("MEMORY_RECALL", "MEMOR
 _VALIDATE = ("validate", ("MEMORY_VALIDATION",), 300)
 USES: dict[Use, Row] = {
     Use.CLASSIFY: Row("capture-classify", "capture.model_questions:read_rule", "classify"),
-    Use.EXTRACT: Row("capture-extract", "capture.model_questions:read_learnings", "extract", seconds=120),
-    Use.REVIEW: Row("review", "capture.model_questions:read_proposals", "update", ("MEMORY_UPDATE",), 300),
-    Use.FORGET: Row("forget-review", "lifecycle.review:read_verdicts", "forget", ("MEMORY_FORGETTING",), 300),
-    Use.VALIDATE_CLAIMS: Row("validate-claims", "lifecycle.review:read_checks", *_VALIDATE, turns=10),
-    Use.VALIDATE_DESCRIPTIONS: Row("validate-descriptions", "lifecycle.review:read_descriptions", *_VALIDATE),
+    Use.EXTRACT: Row(
+        "capture-extract", "capture.model_questions:read_learnings", "extract", seconds=120
+    ),
+    Use.REVIEW: Row(
+        "review", "capture.model_questions:read_proposals", "update", ("MEMORY_UPDATE",), 300
+    ),
+    Use.FORGET: Row(
+        "forget-review", "lifecycle.review:read_verdicts", "forget", ("MEMORY_FORGETTING",), 300
+    ),
+    Use.VALIDATE_CLAIMS: Row(
+        "validate-claims", "lifecycle.review:read_checks", *_VALIDATE, turns=10
+    ),
+    Use.VALIDATE_DESCRIPTIONS: Row(
+        "validate-descriptions", "lifecycle.review:read_descriptions", *_VALIDATE
+    ),
     Use.RECALL_BROAD: Row("recall-broad", *_RECALL),
     Use.RECALL_STRICT: Row("recall-strict", *_RECALL),
 }
 
 MAX_CHARS = 400_000  # of a question: more than any use sends, less than what a model takes in
-_BYTES_PER_TOKEN = 3  # one Chinese character, less than an English word: the estimate is rather too high
+_BYTES_PER_TOKEN = (
+    3  # one Chinese character, less than an English word: the estimate is rather too high
+)
 _ANSWER_TOKENS = 2_000
 _KEY_FILE = "llm.key"
 _KEY_VARIABLE = "ANTHROPIC_API_KEY"
@@ -69,13 +83,19 @@ _PLACEHOLDER = r"\{\{\s*([a-z_]+)\s*\}\}"
 def is_on(app: App, use: Use | None = None) -> bool:
     """Whether models may be asked at all; with `use`, whether they are asked for this without a person's command."""
     switches = USES[use].switches if use else ()
-    return app.settings.switch("MEMORY_LLM") and all(app.settings.text(name) != "off" for name in switches)
+    return app.settings.switch("MEMORY_LLM") and all(
+        app.settings.text(name) != "off" for name in switches
+    )
 
 
 def ask(app: App, question: Ask, subject: object) -> Any:
     """What the reader of this use makes of the answer and of the `subject` that was asked about; None: no answer."""
     text = answer_text(app, question)
-    return None if text is None else resolve_name(f"recollect.{USES[question.use].reader}")(text, subject)
+    return (
+        None
+        if text is None
+        else resolve_name(f"recollect.{USES[question.use].reader}")(text, subject)
+    )
 
 
 def answer_text(app: App, question: Ask) -> str | None:
@@ -84,7 +104,11 @@ def answer_text(app: App, question: Ask) -> str | None:
     try:
         answer = _call(app, question)
     except Exception as problem:  # noqa: BLE001 the edge of a job: the caller goes on without an answer
-        answer = Answer(problem=problem.message if isinstance(problem, RecollectError) else type(problem).__name__)
+        answer = Answer(
+            problem=problem.message
+            if isinstance(problem, RecollectError)
+            else type(problem).__name__
+        )
     app.log.line(
         "asked", use=question.use, prompt=question.prompt or USES[question.use].prompt,
         tokens="" if answer.tokens is None else answer.tokens, ms=round((time.monotonic() - began_s) * 1_000),
@@ -145,11 +169,20 @@ def _sender(app: App, question: Ask) -> Callable[[str], Answer]:
         raise BadInput("Only the command can read files.", hint="MEMORY_LLM_BY=command")
     model, url, protocol = app.settings.text("MEMORY_LLM_MODEL"), "MEMORY_LLM_URL", model_calls.CHAT
     if by == "api":
-        key, url, protocol = key or environment().get(_KEY_VARIABLE, ""), "MEMORY_LLM_API_URL", model_calls.MESSAGES
+        key, url, protocol = (
+            key or environment().get(_KEY_VARIABLE, ""),
+            "MEMORY_LLM_API_URL",
+            model_calls.MESSAGES,
+        )
         if not key:
-            raise BadInput(f"There is no key: neither {_KEY_FILE} nor {_KEY_VARIABLE}.", hint="See docs/LLM.md.")
+            raise BadInput(
+                f"There is no key: neither {_KEY_FILE} nor {_KEY_VARIABLE}.",
+                hint="See docs/LLM.md.",
+            )
     address = app.settings.text(url)
-    return lambda text: model_calls.ask_server(protocol, address, key=key, model=model, text=text, seconds=seconds)
+    return lambda text: model_calls.ask_server(
+        protocol, address, key=key, model=model, text=text, seconds=seconds
+    )
 
 
 def _command_sender(app: App, question: Ask, key: str, seconds: float) -> Callable[[str], Answer]:
@@ -158,12 +191,20 @@ def _command_sender(app: App, question: Ask, key: str, seconds: float) -> Callab
         words = shlex.split(app.settings.text("MEMORY_LLM_COMMAND"))
     except ValueError:  # a quotation mark that does not close
         words = []
-    path = model_calls.find_program(words[0], outer.get("PATH", os.defpath), user_home(outer)) if words else ""
+    path = (
+        model_calls.find_program(words[0], outer.get("PATH", os.defpath), user_home(outer))
+        if words
+        else ""
+    )
     if not path:
         raise BadInput("MEMORY_LLM_COMMAND names no program.", hint="recollect config")
     model = question.model or app.settings.text("MEMORY_LLM_MODEL")
     turns = USES[question.use].turns
-    argv = (path, *words[1:], *model_client.arguments(model=model, reads=bool(question.reads), turns=turns))
+    argv = (
+        path,
+        *words[1:],
+        *model_client.arguments(model=model, reads=bool(question.reads), turns=turns),
+    )
     environ = model_client.environ(outer, key)
 
     def send(text: str) -> Answer:
@@ -171,7 +212,9 @@ def _command_sender(app: App, question: Ask, key: str, seconds: float) -> Callab
         if not question.reads:  # an empty folder, so that no project's files influence the program
             app.home.prepare()
             make_private_folder(folder)
-        run = model_calls.run_program(argv, text=text, environ=environ, folder=str(folder), seconds=seconds)
+        run = model_calls.run_program(
+            argv, text=text, environ=environ, folder=str(folder), seconds=seconds
+        )
         answer = model_client.read_answer(run.out)
         if not run.problem:
             return answer
@@ -184,7 +227,9 @@ def _command_sender(app: App, question: Ask, key: str, seconds: float) -> Callab
 def load_prompt(name: str, own: Path) -> str:
     """The user's own prompt of this name in the folder `own`, else the shipped one."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", name):
-        raise NotFound(f"{name!r} is not the name of a prompt.", hint="Letters, digits, dots and dashes.")
+        raise NotFound(
+            f"{name!r} is not the name of a prompt.", hint="Letters, digits, dots and dashes."
+        )
     for folder in (own, _PROMPTS):
         path = folder / f"{name}.md"
         try:
@@ -192,7 +237,9 @@ def load_prompt(name: str, own: Path) -> str:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except (OSError, UnicodeDecodeError) as problem:
-            raise NotFound(f"{path} cannot be read.", hint="Repair it, or move it away.") from problem
+            raise NotFound(
+                f"{path} cannot be read.", hint="Repair it, or move it away."
+            ) from problem
     raise NotFound(f"There is no prompt {name}.", hint=f"Make {own / name}.md, or name another.")
 
 
@@ -210,7 +257,10 @@ def fill_prompt(template: str, fields: Iterable[tuple[str, str]]) -> str:
 
 def reserve_budget(app: App, use: str, tokens: int) -> str:
     """Reserves one call of this many tokens. Returns the day; empty if its budget has no room for the call."""
-    limits = app.settings.count("MEMORY_LLM_CALLS_PER_DAY"), app.settings.count("MEMORY_LLM_TOKENS_PER_DAY")
+    limits = (
+        app.settings.count("MEMORY_LLM_CALLS_PER_DAY"),
+        app.settings.count("MEMORY_LLM_TOKENS_PER_DAY"),
+    )
     store = app.writer(Scope.USER)
     with store.transaction():
         day, _, calls, spent = _spent_today(app, store)
@@ -225,7 +275,10 @@ def _add(app: App, day: str, use: str, *, calls: int, tokens: int) -> None:
     with store.transaction():
         days = SPENT.read(store)
         called, spent = days.get(day, {}).get(use, (0, 0))
-        SPENT.write(store, {**days, day: {**days.get(day, {}), use: (called + calls, max(0, spent + tokens))}})
+        SPENT.write(
+            store,
+            {**days, day: {**days.get(day, {}), use: (called + calls, max(0, spent + tokens))}},
+        )
 
 
 def summarize_spending(app: App) -> dict[str, Json]:
@@ -243,4 +296,9 @@ def _spent_today(app: App, store: Store) -> tuple[str, dict[str, tuple[int, int]
     """The day, calls and tokens by use, and all of both."""
     day = app.clock.now().iso()[:10]
     uses = SPENT.read(store).get(day, {})
-    return day, uses, sum(calls for calls, _ in uses.values()), sum(tokens for _, tokens in uses.values())
+    return (
+        day,
+        uses,
+        sum(calls for calls, _ in uses.values()),
+        sum(tokens for _, tokens in uses.values()),
+    )

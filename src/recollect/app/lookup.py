@@ -55,18 +55,32 @@ def find_memory(app: App, name: str) -> tuple[Scope, Memory]:
         ids = [one.id for one in near if one.title.casefold() == part or one.id.endswith(part)]
         ids = ids or [one.id for one in near if part in one.id or part in one.title.casefold()]
     # An id that was merged into another memory leads to that one, and is no second candidate.
-    fitting = list({memory.id: (scope, memory) for scope, memory in filter(None, map(app.exact, ids))}.values())
+    fitting = list(
+        {memory.id: (scope, memory) for scope, memory in filter(None, map(app.exact, ids))}.values()
+    )
     if len(fitting) > 1:
-        names = [getattr(memory, "path", "") or clip(one_line(memory.title), 60) for _, memory in fitting]
-        raise AmbiguousName(name, [f"{one.id[-6:]}  {shown}" for (_, one), shown in zip(fitting, names, strict=True)])
+        names = [
+            getattr(memory, "path", "") or clip(one_line(memory.title), 60) for _, memory in fitting
+        ]
+        raise AmbiguousName(
+            name,
+            [f"{one.id[-6:]}  {shown}" for (_, one), shown in zip(fitting, names, strict=True)],
+        )
     if not fitting:
-        raise UnknownId(name, tuple(difflib.get_close_matches(name, [memory.id for memory in near], n=3, cutoff=0.6)))
+        raise UnknownId(
+            name,
+            tuple(difflib.get_close_matches(name, [memory.id for memory in near], n=3, cutoff=0.6)),
+        )
     return fitting[0]
 
 
 def find_like(app: App, text: str) -> list[Memory]:
     """Whose ids or titles contain this text, then some whose ids look like it."""
-    return [memory for _, store in app.scopes() for memory in store.find(Query(like=text, limit=_LOOKALIKES))]
+    return [
+        memory
+        for _, store in app.scopes()
+        for memory in store.find(Query(like=text, limit=_LOOKALIKES))
+    ]
 
 
 def _find_shown(app: App, name: str) -> tuple[Scope, Memory] | None:
@@ -75,7 +89,9 @@ def _find_shown(app: App, name: str) -> tuple[Scope, Memory] | None:
         return None
     shown = _shown_by_project(app).get(_project(app), _Shown())
     if name != "last":
-        return app.exact(shown.listed[int(name) - 1]) if 0 < int(name) <= len(shown.listed) else None
+        return (
+            app.exact(shown.listed[int(name) - 1]) if 0 < int(name) <= len(shown.listed) else None
+        )
     newest = (shown.at, shown.last)
     for _, store in app.scopes():
         for entry in store.log(limit=_MAX_ENTRIES):
@@ -92,16 +108,23 @@ def remember_shown(app: App, listed: Sequence[str] = (), last: str = "") -> None
     known = _shown_by_project(app)
     before = known.pop(_project(app), _Shown())
     at = app.clock.now().micros if last else before.at
-    known[_project(app)] = _Shown(tuple(listed)[:_MAX_LISTED] or before.listed, last or before.last, at)
+    known[_project(app)] = _Shown(
+        tuple(listed)[:_MAX_LISTED] or before.listed, last or before.last, at
+    )
     with suppress(OSError, HomeRefused):  # a convenience: the answer was printed all the same
-        write_private(app.home.root / _FILE, json.dumps(dict(list(known.items())[-_MAX_PROJECTS:])) + "\n")
+        write_private(
+            app.home.root / _FILE, json.dumps(dict(list(known.items())[-_MAX_PROJECTS:])) + "\n"
+        )
 
 
 def _shown_by_project(app: App) -> dict[str, _Shown]:
     """Empty where nothing was shown, or the file says something else."""
     try:
         found = json.loads(read_limited(app.home.root / _FILE, _MAX_FILE_BYTES))
-        return {project: _Shown(tuple(map(str, ids)), str(last), int(at)) for project, (ids, last, at) in found.items()}
+        return {
+            project: _Shown(tuple(map(str, ids)), str(last), int(at))
+            for project, (ids, last, at) in found.items()
+        }
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
 

@@ -43,7 +43,9 @@ _PAGE = 20  # units read whole at a time
 # Where nobody waits: times as many passages by words, and how many of the best are compared word by word.
 _UNHURRIED, COMPARED = 4, 40
 _MAX_READ = 400
-_SECOND_DEPTH = 15  # times as deep, where filters or one very long memory leave less than was asked for
+_SECOND_DEPTH = (
+    15  # times as deep, where filters or one very long memory leave less than was asked for
+)
 _FILLED_AT_ONCE = 32  # passages that a search embeds on its way: about a second
 _QUESTION_CHARS = 2_000  # of the question, in the answer: nobody wants a megabyte back
 _CLEANED_CHARS = 20_000  # of a longer question only this is redacted and shown
@@ -54,10 +56,14 @@ Likeness = Callable[[str, Sequence[str]], Sequence[float]]
 Vector = QuestionVector | Callable[[], QuestionVector | None] | None
 
 
-def search(app: App, query: Query, only: Scope | None = None, *, timed: TimedQuestion | None = None) -> Found:
+def search(
+    app: App, query: Query, only: Scope | None = None, *, timed: TimedQuestion | None = None
+) -> Found:
     """With `timed` someone waits: there is no second, deeper search, and no passage gets its vector on the way."""
     if not query.text.strip():
-        raise BadInput("There is nothing to look for: the question is empty.", hint="`recollect recall WORDS`")
+        raise BadInput(
+            "There is nothing to look for: the question is empty.", hint="`recollect recall WORDS`"
+        )
     scopes = [scope for scope, _ in app.scopes() if only in (None, scope)]
     now = app.clock.now()
     vector: Vector
@@ -65,13 +71,17 @@ def search(app: App, query: Query, only: Scope | None = None, *, timed: TimedQue
         vector, how = timed.vector, ""
     else:
         for scope in scopes if app.fills_vectors and not app.dry_run else ():
-            with suppress(RecollectError):  # without a model, or where a store cannot be written, it is searched anyway
+            with suppress(
+                RecollectError
+            ):  # without a model, or where a store cannot be written, it is searched anyway
                 fill_vectors(app.writer(scope), app.embedder, _FILLED_AT_ONCE)
         vector, how = question_vector(app, query.text)
     likeness = app.embedder.likeness if vector and timed is None and not query.unasked else None
     focus = load_focus(app)
 
-    asks_team = timed is None and Scope.TEAM in scopes and MIRROR.read(app.reader(Scope.TEAM)).is_partial
+    asks_team = (
+        timed is None and Scope.TEAM in scopes and MIRROR.read(app.reader(Scope.TEAM)).is_partial
+    )
     asked = replace(query, text=redact_question(app, query.text)) if asks_team else query
 
     def answer_from(stores: Sequence[Store]) -> Answer:
@@ -93,7 +103,9 @@ def search(app: App, query: Query, only: Scope | None = None, *, timed: TimedQue
     selected, found = answer.selected, []
     for hit in selected.hits:
         scope = scopes[hit.store]
-        stale = changed_files(app, hit.memory) if scope is Scope.PROJECT and hit.memory.anchors else ()
+        stale = (
+            changed_files(app, hit.memory) if scope is Scope.PROJECT and hit.memory.anchors else ()
+        )
         stands = selection.condition(hit.memory, put_away=hit.put_away)
         hit = replace(hit, stale=stale) if stale else hit
         found.append(Recollection(scope, hit, hit.part("strength"), condition=stands))
@@ -143,9 +155,15 @@ def rules_in_force(app: App) -> dict[str, tuple[Scope, Rule]]:
     """Rules by id, the most useful first, without muted ones; not a colleague's that says what one of ours says."""
     query = Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), limit=_MAX_RULES)
     loaded = [(scope, rule) for scope, store in app.scopes() for rule in store.find(query)]
-    found = [(scope, rule) for scope, rule in loaded if isinstance(rule, Rule) and not is_muted(rule)]
+    found = [
+        (scope, rule) for scope, rule in loaded if isinstance(rule, Rule) and not is_muted(rule)
+    ]
     ours = {rule.body.casefold() for scope, rule in found if scope is not Scope.TEAM}
-    found = [(scope, rule) for scope, rule in found if scope is not Scope.TEAM or rule.body.casefold() not in ours]
+    found = [
+        (scope, rule)
+        for scope, rule in found
+        if scope is not Scope.TEAM or rule.body.casefold() not in ours
+    ]
 
     def order(kept: tuple[Scope, Rule]) -> tuple[bool, float, int, Moment]:
         _, rule = kept
@@ -175,7 +193,9 @@ def search_stores(
     has_more_words = any(one.found > matching.KEPT for one in evidence)
     refused = sum(drop.reason != selection.NOTHING_IN_COMMON for drop in selected.drops)
     if deep and len(selected.hits) < query.limit and (has_more_words or refused >= NEAREST // 2):
-        engine = _Engine(stores, query, evidence, now, rules, vector, focus, likeness, depth=_SECOND_DEPTH)
+        engine = _Engine(
+            stores, query, evidence, now, rules, vector, focus, likeness, depth=_SECOND_DEPTH
+        )
         selected = engine.select()
     return Answer(selected, engine.without_vectors, (time.thread_time() - began) * 1_000)
 
@@ -186,18 +206,28 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
         vector: Vector, focus: Sequence[Focus], likeness: Likeness | None, *, depth: int,
     ) -> None:  # fmt: skip
         """By words, by vectors, by focus; then by the company they keep and the time that was asked for."""
-        self.stores, self.query, self.evidence, self.now, self.rules = stores, query, evidence, now, rules
+        self.stores, self.query, self.evidence, self.now, self.rules = (
+            stores,
+            query,
+            evidence,
+            now,
+            rules,
+        )
         self.focus, self.likeness, self.max_read = focus, likeness, depth * _MAX_READ
         voice = matching.VOICE if asks_of_self(query.text) else 0.0
         self.terms = terms = matching.score_terms(
             evidence, matching.KEPT * (max(depth, _UNHURRIED) if likeness else depth)
         )
-        owners = [store.owners(list(own)) for store, own in zip(stores, terms.passages, strict=True)]
+        owners = [
+            store.owners(list(own)) for store, own in zip(stores, terms.passages, strict=True)
+        ]
         by_words = matching.match_units(terms, owners, voice)
         in_focus: dict[Ref, None] = {}
         for point in focus:
             for number, store in enumerate(stores):
-                in_focus |= dict.fromkeys((number, seq) for seq in store.about(point.topic, FOCUSED))
+                in_focus |= dict.fromkeys(
+                    (number, seq) for seq in store.about(point.topic, FOCUSED)
+                )
         self.in_focus = list(in_focus)[: 2 * FOCUSED]
         self.vector = vector() if callable(vector) else vector
         near: dict[Ref, Nearness] = {}
@@ -210,20 +240,28 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
             self.without_vectors += found.missing
             self.background = self.background.with_more(found.background)
             near |= {(number, seq): one for seq, one in found.near.items()}
-        matches = dict.fromkeys(self.in_focus, Match(0.0)) | matching.fuse(by_words, near, terms.perfect)
+        matches = dict.fromkeys(self.in_focus, Match(0.0)) | matching.fuse(
+            by_words, near, terms.perfect
+        )
         best = sorted(matches, key=lambda ref: (-matches[ref].score, ref))[:WITH_GROUP]
         places: dict[Ref, Place] = {}
         for number, store in enumerate(stores):
-            own = store.places([seq for which, seq in best if which == number], neighbours=WITH_NEIGHBOURS)
+            own = store.places(
+                [seq for which, seq in best if which == number], neighbours=WITH_NEIGHBOURS
+            )
             places |= {(number, seq): place for seq, place in own.items()}
         time_asked = asked_time(query.text, now)
-        self.matches = matching.raise_by_context(matches, by_words, places, terms.perfect, time_asked)
+        self.matches = matching.raise_by_context(
+            matches, by_words, places, terms.perfect, time_asked
+        )
 
     def select(self) -> selection.Selection:
         ranked = self._read_ranked()
         if self.query.unasked:
             refused = [hit for hit in ranked if selection.why_refused(hit, self.query)]
-            passing = [hit for hit in ranked if not selection.why_refused(hit, self.query)][:CANDIDATES]
+            passing = [hit for hit in ranked if not selection.why_refused(hit, self.query)][
+                :CANDIDATES
+            ]
             judged = tuple(self._judge_relevance(self._with_pieces(passing)))
             return replace(selection.select((*judged, *refused), self.query), judged=judged)
         if self.likeness:
@@ -233,7 +271,10 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
             ranked = selection.raise_by_likeness(ranked, dict(zip(keys, like, strict=True)))
         selected = selection.select(ranked, self.query)
         max_chars = chars_each(len(selected.hits))
-        return replace(selected, hits=tuple(with_passages(hit, max_chars) for hit in self._with_pieces(selected.hits)))
+        return replace(
+            selected,
+            hits=tuple(with_passages(hit, max_chars) for hit in self._with_pieces(selected.hits)),
+        )
 
     def _read_ranked(self) -> list[Hit]:
         """The candidates with their memories, in order of priority. Strength, relevance and focus can move a memory
@@ -241,7 +282,9 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
         those in focus always."""
         hits = list(self._read(self.in_focus))
         rest = self.matches.keys() - set(self.in_focus)
-        order = sorted(rest, key=lambda ref: (-self.matches[ref].score, ref))  # of equals the first that came
+        order = sorted(
+            rest, key=lambda ref: (-self.matches[ref].score, ref)
+        )  # of equals the first that came
         passing: Counter[str] = Counter()
         enough = max(2 * self.query.limit, COMPARED if self.likeness else 0)
         for start in range(0, min(len(order), self.max_read), _PAGE):
@@ -254,7 +297,9 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
 
     def _read(self, refs: Sequence[Ref]) -> Iterator[Hit]:
         for number, store in enumerate(self.stores):
-            for unit, stored, turn in store.read_units([unit for which, unit in refs if which == number]):
+            for unit, stored, turn in store.read_units(
+                [unit for which, unit in refs if which == number]
+            ):
                 memory = replace(stored, status=status_at(stored, now=self.now, rules=self.rules))
                 match = self.matches[number, unit]
                 force = strength(memory, now=self.now, rules=self.rules)
@@ -264,17 +309,31 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
                     ("relevance", weighed.relevance), ("focus", weighed.focus), *evidence(memory),
                 )  # fmt: skip
                 put_away = stored.status is Status.ARCHIVED
-                yield Hit(memory, weighed.score, components, turn, store=number, unit=unit, put_away=put_away)
+                yield Hit(
+                    memory,
+                    weighed.score,
+                    components,
+                    turn,
+                    store=number,
+                    unit=unit,
+                    put_away=put_away,
+                )
 
     def _with_pieces(self, hits: Sequence[Hit]) -> list[Hit]:
         """With how well each of their passages answers."""
         pieces: dict[Ref, list[Piece]] = {(hit.store, hit.unit): [] for hit in hits}
         for number, store in enumerate(self.stores):
-            own = store.pieces([hit.unit for hit in hits if hit.store == number], *(self.vector or ()))
-            cover = matching.cover(self.terms.rarity, self.evidence[number], [one.passage for one in own])
+            own = store.pieces(
+                [hit.unit for hit in hits if hit.store == number], *(self.vector or ())
+            )
+            cover = matching.cover(
+                self.terms.rarity, self.evidence[number], [one.passage for one in own]
+            )
             for one in own:
                 score = matching.passage_score(cover[one.passage], one.near)
-                pieces[number, one.unit].append(Piece(one.start, one.start + one.length, score, one.near, one.passage))
+                pieces[number, one.unit].append(
+                    Piece(one.start, one.start + one.length, score, one.near, one.passage)
+                )
         return [replace(hit, pieces=tuple(pieces[hit.store, hit.unit])) for hit in hits]
 
     def _judge_relevance(self, hits: Sequence[Hit]) -> list[Hit]:
@@ -290,12 +349,22 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
         judged: list[Hit] = []
         for hit in hits:
             text, kept = f"{hit.memory.title}\n{hit.text}", hit.memory.kind is not Kind.THREAD
-            near = max((piece.near for piece in hit.pieces if piece.near), default=None)  # 0: it has no vector
+            near = max(
+                (piece.near for piece in hit.pieces if piece.near), default=None
+            )  # 0: it has no vector
             cover = max((covers[hit.store][piece.passage] for piece in hit.pieces), default=0.0)
             probability, components = matching.judge_relevance(
-                prompt, text, near=near, cover=cover, background=self.background, passages=passages, kept=kept
+                prompt,
+                text,
+                near=near,
+                cover=cover,
+                background=self.background,
+                passages=passages,
+                kept=kept,
             )
             score = probability * hit.part("relevance")
             shown = unasked_passages(hit) if score >= self.query.floor or hit.part("focus") else ()
-            judged.append(replace(hit, score=score, components=(*hit.components, *components), shown=shown))
+            judged.append(
+                replace(hit, score=score, components=(*hit.components, *components), shown=shown)
+            )
         return sorted(judged, key=lambda hit: hit.score + hit.part("focus"), reverse=True)

@@ -29,10 +29,18 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 SYNC = "note sync"  # the operation that reads files. It cannot be undone: the files would bring it back.
-WIKILINK = "wikilink"  # the origin of links between notes that follow from `[[Name]]` in their texts
+WIKILINK = (
+    "wikilink"  # the origin of links between notes that follow from `[[Name]]` in their texts
+)
 NO_FILE: Stamp = (0, -1, 0)
-UNTRUSTED: Stamp = (0, -2, 0)  # written so shortly before it was read that a later save could leave the same stamp
-USE_FILES = "Change or remove the file itself; or `recollect note archive NAME`, `note restore NAME`."
+UNTRUSTED: Stamp = (
+    0,
+    -2,
+    0,
+)  # written so shortly before it was read that a later save could leave the same stamp
+USE_FILES = (
+    "Change or remove the file itself; or `recollect note archive NAME`, `note restore NAME`."
+)
 
 
 def vault_of(app: App, scope: Scope) -> Vault:
@@ -94,8 +102,12 @@ class KnownFile(NamedTuple):  # a file as it was when its note was last read fro
     form: Form = Form.OTHER
 
 
-NOTE_FILES = State("vault:", KnownFile, "Which note each file of a vault is, and how it was when it was last read.")
-WAITING_LINKS = State("vault-wanted:", list[str], "Notes that link to a name (a hash) that no note has.", limit=200)
+NOTE_FILES = State(
+    "vault:", KnownFile, "Which note each file of a vault is, and how it was when it was last read."
+)
+WAITING_LINKS = State(
+    "vault-wanted:", list[str], "Notes that link to a name (a hash) that no note has.", limit=200
+)
 
 
 class KnownFiles:
@@ -104,8 +116,14 @@ class KnownFiles:
     def __init__(self, store: Store, present: Container[str] | None = None) -> None:
         self.files = NOTE_FILES.find_all(store)
         self.updated: set[str] = set()  # ids of notes whose files say something else than before
-        lost = {path: one for path, one in self.files.items() if present is not None and path not in present}
-        self.gone = [path for path, one in lost.items() if one.stamp != NO_FILE]  # they were there at the last look
+        lost = {
+            path: one
+            for path, one in self.files.items()
+            if present is not None and path not in present
+        }
+        self.gone = [
+            path for path, one in lost.items() if one.stamp != NO_FILE
+        ]  # they were there at the last look
         self.lost = {key: path for path, one in lost.items() for key in (one.hash, one.id)}
 
     def put(self, store: Store | None, files: Mapping[str, KnownFile]) -> None:
@@ -150,7 +168,10 @@ def find_note(app: App, name: str) -> FoundNote:
     for path, one in NOTE_FILES.find_all(app.reader(scope)).items():
         if one.id == memory.id and one.stamp != NO_FILE:
             return FoundNote(scope, path, memory.id)
-    raise NotFound(f"{memory.title!r} is a {memory.kind}, not a note.", hint="`recollect notes` lists the notes.")
+    raise NotFound(
+        f"{memory.title!r} is a {memory.kind}, not a note.",
+        hint="`recollect notes` lists the notes.",
+    )
 
 
 def notes_called(app: App, name: str) -> list[str]:
@@ -161,7 +182,11 @@ def notes_called(app: App, name: str) -> list[str]:
         paths = {name, name.removeprefix(f"{page.MEMORY}/")} if scope is Scope.USER else {name}
         names = set(map(page.normal_name, paths))
         for path, one in NOTE_FILES.find_all(app.reader(scope)).items():
-            fits = (path in paths, page.normal_name(path) in names, page.normal_name(page.stem(path)) in names)
+            fits = (
+                path in paths,
+                page.normal_name(path) in names,
+                page.normal_name(page.stem(path)) in names,
+            )
             if any(fits) and one.stamp != NO_FILE:
                 is_archived = page.place_of(path).status is Status.ARCHIVED
                 found[is_archived, order, fits.index(True)].append(one.id)
@@ -174,11 +199,21 @@ def write(app: App, scope: Scope, store: Store, changes: Sequence[FileChange]) -
     texts: list[tuple[str, str]] = []  # before and after
     for change in changes:
         before = "" if not change.old_path else note_folder.read(vault, change.old_path)
-        if isinstance(before, Refusal) or (change.old_path and text_hash(before) != change.old_hash):
+        if isinstance(before, Refusal) or (
+            change.old_path and text_hash(before) != change.old_hash
+        ):
             why = before.why if isinstance(before, Refusal) else "it was changed since"
-            raise Conflict(f"{change.old_path} cannot be changed: {why}.", hint=f"Nothing was written. {USE_FILES}")
-        if change.new_path not in ("", change.old_path) and os.path.lexists(vault.base / change.new_path):
-            raise Conflict(f"There is another file at {change.new_path} by now.", hint="Move it away, then try again.")
+            raise Conflict(
+                f"{change.old_path} cannot be changed: {why}.",
+                hint=f"Nothing was written. {USE_FILES}",
+            )
+        if change.new_path not in ("", change.old_path) and os.path.lexists(
+            vault.base / change.new_path
+        ):
+            raise Conflict(
+                f"There is another file at {change.new_path} by now.",
+                hint="Move it away, then try again.",
+            )
         texts.append((before, change.apply(before)))
     done: list[tuple[FileChange, str, str]] = []
     try:
@@ -194,14 +229,21 @@ def write(app: App, scope: Scope, store: Store, changes: Sequence[FileChange]) -
         if change.old_path and change.old_path != change.new_path:
             NOTE_FILES.remove(store, change.old_path)
         if change.new_path:
-            NOTE_FILES.write(store, KnownFile(change.id, UNTRUSTED, change.new_hash), change.new_path)
+            NOTE_FILES.write(
+                store, KnownFile(change.id, UNTRUSTED, change.new_hash), change.new_path
+            )
     # Notes that link to one that is removed wait for a note of its name again.
     gone = {change.id: change.old_path for change in changes if not change.new_path}
     links = [bridge for bridge in store.bridges(*gone) if bridge.origin == WIKILINK] if gone else []
     if links:
-        store.apply(Plan.of(map(Unlink, links)), app.change_header(SYNC, "Removed links to a note that is gone."))
+        store.apply(
+            Plan.of(map(Unlink, links)),
+            app.change_header(SYNC, "Removed links to a note that is gone."),
+        )
     for link in links:
-        for name in (gone[link.target], page.stem(gone[link.target])) if link.source not in gone else ():
+        for name in (
+            (gone[link.target], page.stem(gone[link.target])) if link.source not in gone else ()
+        ):
             key = link_key(name)
             WAITING_LINKS.write(store, sorted({*WAITING_LINKS.read(store, key), link.source}), key)
 

@@ -29,7 +29,11 @@ MAX_TOAST_CHARS = 200
 TOAST_TIMEOUT_S = 5.0
 _PAUSE_S = 300.0  # after a toast that could not be shown
 _MAX_WAITING = 20
-_OSASCRIPT = ("on run argv", f'display notification (item 1 of argv) with title "{NAME}"', "end run")
+_OSASCRIPT = (
+    "on run argv",
+    f'display notification (item 1 of argv) with title "{NAME}"',
+    "end run",
+)
 
 
 def rules_line(rules: Sequence[str]) -> str:
@@ -42,9 +46,15 @@ def rules_line(rules: Sequence[str]) -> str:
 
 def session_line(kept: Sequence[str], waiting: int) -> str:
     """What a session left: the titles of what it kept, and how much waits in the inbox."""
-    parts = [f"kept last time: {_join_names([plain(title, _TITLE_CHARS) for title in kept])}"] if kept else []
+    parts = (
+        [f"kept last time: {_join_names([plain(title, _TITLE_CHARS) for title in kept])}"]
+        if kept
+        else []
+    )
     if waiting:
-        parts.append(f"{waiting} {'waits' if waiting == 1 else 'wait'} in the inbox: recollect inbox")
+        parts.append(
+            f"{waiting} {'waits' if waiting == 1 else 'wait'} in the inbox: recollect inbox"
+        )
     return "Recollect: " + " \u00b7 ".join(parts) if parts else ""
 
 
@@ -96,7 +106,11 @@ def waiting_toasts() -> queue.Queue[tuple[str, Callable[..., None]]]:
         paused_until_s = 0.0
         while True:
             line, log = lines.get()
-            problem = "" if time.monotonic() < paused_until_s else _run_program(*call_for(line, sys.platform))
+            problem = (
+                ""
+                if time.monotonic() < paused_until_s
+                else _run_program(*call_for(line, sys.platform))
+            )
             if problem:
                 paused_until_s = time.monotonic() + _PAUSE_S
                 log("toast-not-shown", problem=problem)
@@ -110,7 +124,12 @@ def call_for(line: str, platform: str) -> tuple[tuple[str, ...], str]:
     """The command that shows a line, and its standard input."""
     match platform:
         case "darwin":
-            return ("osascript", *(part for text in _OSASCRIPT for part in ("-e", text)), "--", line), ""
+            return (
+                "osascript",
+                *(part for text in _OSASCRIPT for part in ("-e", text)),
+                "--",
+                line,
+            ), ""
         case "win32":
             # The line comes on standard input and is never part of what is run.
             script = Path(__file__).with_name("toast.ps1").read_text(encoding="utf-8")

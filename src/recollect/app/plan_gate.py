@@ -30,9 +30,13 @@ _MAX_BYTES = 1_000_000
 _LOOKED_AT_CHARS = 20_000
 _MOST_TRIED = 40
 # A name with a folder before it or an ending: `src/app.py`, `README.md`, `Makefile` only with a folder.
-_NAMED = re.compile(r"(?<![\w./~-])(?:[\w@.-]+/)*[\w@-][\w@.-]*(?:/[\w@-]+|\.[A-Za-z]\w{0,7})(?![\w/])")
+_NAMED = re.compile(
+    r"(?<![\w./~-])(?:[\w@.-]+/)*[\w@-][\w@.-]*(?:/[\w@-]+|\.[A-Za-z]\w{0,7})(?![\w/])"
+)
 _SHORT_CHARS = 100
-_OURS = frozenset({"kind", "timestamp", "hash", *(name for name, one in FIELDS.items() if one.made)})
+_OURS = frozenset(
+    {"kind", "timestamp", "hash", *(name for name, one in FIELDS.items() if one.made)}
+)
 
 
 def add_anchors(app: App, plan: Plan) -> Plan:
@@ -44,12 +48,22 @@ def add_anchors(app: App, plan: Plan) -> Plan:
     def anchored(change: Change) -> Change:
         match change:
             case Create(memory, messages):
-                words = "\n".join((memory.body, *(message.content for message in messages)))[:_LOOKED_AT_CHARS]
-                named = () if memory.anchors else dict.fromkeys(match.group() for match in _NAMED.finditer(words))
+                words = "\n".join((memory.body, *(message.content for message in messages)))[
+                    :_LOOKED_AT_CHARS
+                ]
+                named = (
+                    ()
+                    if memory.anchors
+                    else dict.fromkeys(match.group() for match in _NAMED.finditer(words))
+                )
                 found = hashed(memory.anchors) or anchors_for(app, named)
                 return Create(replace(memory, anchors=found), messages) if found else change
             case Update(id, before, {"anchors": list(listed), **rest}):
-                return Update(id, before, {**rest, "anchors": encode(hashed(decode(tuple[Anchor, ...], listed)))})
+                return Update(
+                    id,
+                    before,
+                    {**rest, "anchors": encode(hashed(decode(tuple[Anchor, ...], listed)))},
+                )
             case _:
                 return change
 
@@ -65,7 +79,11 @@ def anchors_for(app: App, files: Iterable[str]) -> tuple[Anchor, ...]:
     for name in list(files)[:_MOST_TRIED]:
         with suppress(OSError, ValueError):
             path = os.path.realpath(os.path.join(root, name))  # a link may lead out
-            if path.startswith(root + os.sep) and len(found) < MOST_FILES and (hash := _hash_now(path)):
+            if (
+                path.startswith(root + os.sep)
+                and len(found) < MOST_FILES
+                and (hash := _hash_now(path))
+            ):
                 found[os.path.relpath(path, root).replace(os.sep, "/")] = hash
     return tuple(Anchor(*one) for one in found.items())
 
@@ -87,7 +105,11 @@ def _hash_now(path: str) -> str:
     """Empty: it is gone, too large, or no file."""
     try:
         found = os.stat(path)
-        return _hash(path, found.st_mtime_ns, found.st_size, found.st_ino) if found.st_size <= _MAX_BYTES else ""
+        return (
+            _hash(path, found.st_mtime_ns, found.st_size, found.st_ino)
+            if found.st_size <= _MAX_BYTES
+            else ""
+        )
     except (OSError, ValueError):
         return ""
 
@@ -120,17 +142,24 @@ def redact_plan(plan: Plan, redactor: Redactor) -> tuple[Plan, Counter[str]]:
         return clean_fields(value) if isinstance(value, dict) else value
 
     def clean_fields(fields: Mapping[str, Json]) -> dict[str, Json]:
-        return {name: value if name in _OURS else clean_json(value) for name, value in fields.items()}
+        return {
+            name: value if name in _OURS else clean_json(value) for name, value in fields.items()
+        }
 
     def clean_messages(messages: Iterable[Message]) -> tuple[Message, ...]:
-        return tuple(replace(one, content=clean(one.content), source=clean(one.source)) for one in messages)
+        return tuple(
+            replace(one, content=clean(one.content), source=clean(one.source)) for one in messages
+        )
 
     def clean_change(change: Change) -> Change:
         match change:
             case Create(memory, messages):
                 fields = encode(memory)
                 cleaned = clean_fields(fields)
-                return Create(memory if cleaned == fields else decode_memory(cleaned), clean_messages(messages))
+                return Create(
+                    memory if cleaned == fields else decode_memory(cleaned),
+                    clean_messages(messages),
+                )
             case Say(id, messages):
                 return Say(id, clean_messages(messages))
             case Update(id, before, after) if not after.keys() <= _OURS:
@@ -139,7 +168,9 @@ def redact_plan(plan: Plan, redactor: Redactor) -> tuple[Plan, Counter[str]]:
                 return UpdateAll(ids, before, clean_fields(after))
             case FileChange(old=old, new=new):
                 # A file says what it says. Only what the journal would keep of it is looked at.
-                return replace(change, is_kept=change.is_kept and clean(old) == old and clean(new) == new)
+                return replace(
+                    change, is_kept=change.is_kept and clean(old) == old and clean(new) == new
+                )
             case _:
                 return change
 

@@ -27,7 +27,9 @@ from recollect.render.inject import without_ours
 from recollect.store import Store
 
 ORIGIN = "prompt"
-REFUSED_CALL_TAG = "refused:"  # before the id of the tool call that a person refused with these words
+REFUSED_CALL_TAG = (
+    "refused:"  # before the id of the tool call that a person refused with these words
+)
 MAX_CHARS = 1_000_000  # nobody types more; what is pasted is no rule
 _MAX_RULES = 5_000
 _MIN_NEARNESS = 0.4  # by the vectors that are kept, which are of title and body: a rule further off says something else
@@ -53,18 +55,34 @@ def read_prompt(app: App, text: str) -> Draft:
     return find_rules(without_ours(app.redactor.clean(storable(text)).text))
 
 
-def capture_prompt(app: App, draft: Draft, *, session: str, at: Moment | None = None, refuses: str = "") -> str:
+def capture_prompt(
+    app: App, draft: Draft, *, session: str, at: Moment | None = None, refuses: str = ""
+) -> str:
     """Keep what a prompt states, count and log what became of it. Returns the notice."""
-    shown = session_ledger.texts_shown(app, session) if draft.found else ()  # nothing is known of a past session
+    shown = (
+        session_ledger.texts_shown(app, session) if draft.found else ()
+    )  # nothing is known of a past session
     kept = keep_rules(app, draft, group=session, shown=shown, at=at, refuses=refuses)
     verdict = draft.verdict
     count_verdict(app, verdict)
-    app.log.line("capture", session=session, action=verdict.action, type=verdict.rule_type, why=verdict.reason)
+    app.log.line(
+        "capture",
+        session=session,
+        action=verdict.action,
+        type=verdict.rule_type,
+        why=verdict.reason,
+    )
     return kept_notice(kept)
 
 
 def keep_rules(
-    app: App, draft: Draft, *, group: str = "", shown: Sequence[str] = (), at: Moment | None = None, refuses: str = ""
+    app: App,
+    draft: Draft,
+    *,
+    group: str = "",
+    shown: Sequence[str] = (),
+    at: Moment | None = None,
+    refuses: str = "",
 ) -> list[KeptRule]:
     """Each rule in the store that its wording reaches; none that only quotes what was `shown` from memory. `at`: when
     it was said, where that was not just now. `refuses`: the tool call that was refused with these words."""
@@ -89,14 +107,21 @@ def kept_notice(kept: Sequence[KeptRule]) -> str:
     new = []
     for found, done in kept:
         first = done.plan.changes[0] if done.plan else None
-        after = {"status": first.memory.status} if isinstance(first, Create) else getattr(first, "after", {})
+        after = (
+            {"status": first.memory.status}
+            if isinstance(first, Create)
+            else getattr(first, "after", {})
+        )
         if after.get("status") == Status.ACTIVE:
             new.append(found.rule)
     return notices.rules_line(new)
 
 
 def count_verdict(app: App, verdict: FoundRule) -> None:
-    count_captured(app, f"dropped: {verdict.reason}" if verdict.action is Action.DROPPED else str(verdict.action))
+    count_captured(
+        app,
+        f"dropped: {verdict.reason}" if verdict.action is Action.DROPPED else str(verdict.action),
+    )
 
 
 def load_rules(store: Store, *statuses: Status) -> list[Rule]:
@@ -115,17 +140,26 @@ def supersede(store: Store, new: Rule) -> list[Update]:
     """Put out of force what a rule that comes into force contradicts. The chain is kept: each old one names the new."""
     replaced = set(linked_replaced(store, new))
     others = [old for old in load_rules(store, Status.ACTIVE) if old.id != new.id]
-    gone = [old for old in others if old.id in replaced or rule_relations.is_opposed(new.body, old.body)]
-    return [Update.between(old, replace(old, status=Status.SUPERSEDED, superseded_by=new.id)) for old in gone]
+    gone = [
+        old for old in others if old.id in replaced or rule_relations.is_opposed(new.body, old.body)
+    ]
+    return [
+        Update.between(old, replace(old, status=Status.SUPERSEDED, superseded_by=new.id))
+        for old in gone
+    ]
 
 
 def linked_replaced(store: Store, rule: Memory) -> list[str]:
     """The rules that it takes the place of once it is in force."""
     bridges = store.bridges(rule.id)
-    return [one.target for one in bridges if one.type is BridgeType.REPLACES and one.source == rule.id]
+    return [
+        one.target for one in bridges if one.type is BridgeType.REPLACES and one.source == rule.id
+    ]
 
 
-def _keep_rule(app: App, found: FoundRule, near: dict[str, float], group: str, at: Moment | None, refuses: str) -> Done:
+def _keep_rule(
+    app: App, found: FoundRule, near: dict[str, float], group: str, at: Moment | None, refuses: str
+) -> Done:
     def make(store: Store) -> Plan:
         if at is not None and _was_put_away(store, found.rule, at):
             return Plan()
@@ -135,9 +169,13 @@ def _keep_rule(app: App, found: FoundRule, near: dict[str, float], group: str, a
         for old in load_rules(store, Status.ACTIVE, Status.CANDIDATE):
             by_relation[rule_relations.relation(found.rule, old.body, near.get(old.id))].append(old)
         for known in by_relation[Relation.SAME][:1]:
-            again = replace(known, seen=known.seen + 1, last_active_at=max(known.last_active_at, now))
+            again = replace(
+                known, seen=known.seen + 1, last_active_at=max(known.last_active_at, now)
+            )
             # Said for sure, or in another session, what waited in the inbox waits no longer.
-            if known.status is Status.CANDIDATE and (is_sure or bool(group and group != known.group)):
+            if known.status is Status.CANDIDATE and (
+                is_sure or bool(group and group != known.group)
+            ):
                 again = replace(again, status=Status.ACTIVE, lane=Lane.USER)
                 return Plan.of([Update.between(known, again), *supersede(store, again)])
             return Plan.of([Update.between(known, again)])
@@ -150,12 +188,20 @@ def _keep_rule(app: App, found: FoundRule, near: dict[str, float], group: str, a
         unsure = [old for old in by_relation[Relation.MAY_REPLACE] if old.status is Status.ACTIVE]
         if not is_sure or unsure:  # two that may contradict each other do not stand side by side
             waits = replace(rule, status=Status.CANDIDATE)
-            bridges = [Bridge(rule.id, old.id, BridgeType.REPLACES, 1.0, now, ORIGIN) for old in (*opposed, *unsure)]
+            bridges = [
+                Bridge(rule.id, old.id, BridgeType.REPLACES, 1.0, now, ORIGIN)
+                for old in (*opposed, *unsure)
+            ]
             return Plan.of([Create(waits), *map(Link, bridges)])
         newer = next((old for old in opposed if old.last_active_at > now), None)
         if newer is not None:
-            return Plan.of([Create(replace(rule, status=Status.SUPERSEDED, superseded_by=newer.id))])
-        gone = [Update.between(old, replace(old, status=Status.SUPERSEDED, superseded_by=rule.id)) for old in opposed]
+            return Plan.of(
+                [Create(replace(rule, status=Status.SUPERSEDED, superseded_by=newer.id))]
+            )
+        gone = [
+            Update.between(old, replace(old, status=Status.SUPERSEDED, superseded_by=rule.id))
+            for old in opposed
+        ]
         return Plan.of([Create(rule), *gone])
 
     return app.commit(found.scope, "capture", make, _summary, actor=Lane.USER)
@@ -168,7 +214,9 @@ def _was_put_away(store: Store, rule: str, said_at: Moment) -> bool:
             continue
         newer = store.get(old.superseded_by) if old.superseded_by else None
         changes = store.log(limit=1, memory=old.id) if old.superseded_by is None else []
-        if (newer is not None and newer.last_active_at > said_at) or (changes and changes[0].at > said_at):
+        if (newer is not None and newer.last_active_at > said_at) or (
+            changes and changes[0].at > said_at
+        ):
             return True
     return False
 
@@ -182,7 +230,9 @@ def _nearness(app: App, scope: Scope, sentence: str, known: Sequence[Rule]) -> d
     try:
         embedder = app.embedder
         (vector,) = embedder.embed([sentence])
-        kept = app.reader(scope).similarity(embedder.id, vector.tobytes(), [rule.id for rule in rules])
+        kept = app.reader(scope).similarity(
+            embedder.id, vector.tobytes(), [rule.id for rule in rules]
+        )
         # A rule without a vector is of these minutes: the likeliest to be said again.
         rules = [rule for rule in rules if kept.get(rule.id, 1.0) >= _MIN_NEARNESS]
         rules = sorted(rules, key=lambda rule: -kept.get(rule.id, 1.0))[:_MAX_NEAR]
@@ -199,7 +249,11 @@ def _summary(plan: Plan) -> str:
         return f"Rule {first.id} already says this; counted again{raised}."
     rule = first.memory if isinstance(first, Create) else None
     if rule is None or rule.status is Status.SUPERSEDED:
-        return f"Rule {rule.id} is not in force: {rule.superseded_by} is newer and contradicts it." if rule else ""
+        return (
+            f"Rule {rule.id} is not in force: {rule.superseded_by} is newer and contradicts it."
+            if rule
+            else ""
+        )
     if rule.status is Status.CANDIDATE:
         return f"Rule {rule.id} waits in the inbox" + (f"; it may replace {more}." if more else ".")
     return f"Rule {rule.id} is in force" + (f"; it supersedes {more}." if more else ".")

@@ -17,7 +17,16 @@ from recollect.model.codec import encode
 from recollect.model.memory import Kind, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope, Summary
-from recollect.model.session import Event, Heartbeat, LedgerKey, Pointer, Session, ShownMemory, Way, memory_of
+from recollect.model.session import (
+    Event,
+    Heartbeat,
+    LedgerKey,
+    Pointer,
+    Session,
+    ShownMemory,
+    Way,
+    memory_of,
+)
 
 if TYPE_CHECKING:
     from recollect.store import LocalStore
@@ -37,7 +46,11 @@ def find_session(store: LocalStore, id: str, agent: str = "") -> Session | None:
 def load_or_new(app: App, event: Event) -> Session:
     """Writes nothing."""
     return load(app, event) or Session(
-        id=event.session_id, agent=event.agent_id, host=event.host, started_at=event.at, last_at=event.at
+        id=event.session_id,
+        agent=event.agent_id,
+        host=event.host,
+        started_at=event.at,
+        last_at=event.at,
     )
 
 
@@ -52,9 +65,15 @@ def texts_shown(app: App, session: str) -> list[str]:
     for _, store in app.scopes():
         known = find_session(store, session)
         epochs = range(max(0, known.epoch - 1), known.epoch + 1) if known is not None else ()
-        shown = {memory_of(mark) for epoch in epochs for mark in store.marks(LedgerKey(session, "", epoch), Way.TOLD)}
+        shown = {
+            memory_of(mark)
+            for epoch in epochs
+            for mark in store.marks(LedgerKey(session, "", epoch), Way.TOLD)
+        }
         found = [store.get(id, follow=False) for id in sorted(shown, reverse=True)[:_MAX_TEXTS]]
-        latest = store.find(Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=_HEADLINES))
+        latest = store.find(
+            Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=_HEADLINES)
+        )
         found += [memory for memory in latest if memory.group != session and memory.id not in shown]
         texts += [f"{memory.title}\n{memory.body}" for memory in found if memory is not None]
     return texts
@@ -63,11 +82,15 @@ def texts_shown(app: App, session: str) -> list[str]:
 def record_message(app: App, session_id: str, host: str, at: Moment) -> None:
     """A session is counted at its first message. The user's store, which every project uses, counts for itself."""
     for scope in dict.fromkeys((app.scope, Scope.USER)):
-        if scope is not app.scope and (app.store_path(scope) is None or find_session(app.reader(scope), session_id)):
+        if scope is not app.scope and (
+            app.store_path(scope) is None or find_session(app.reader(scope), session_id)
+        ):
             continue
         store = app.writer(scope)
         with store.transaction():
-            session = find_session(store, session_id) or Session(id=session_id, host=host, started_at=at, last_at=at)
+            session = find_session(store, session_id) or Session(
+                id=session_id, host=host, started_at=at, last_at=at
+            )
             if not session.number:
                 session = replace(session, number=SESSIONS.read(store) + 1)
                 SESSIONS.write(store, session.number)
@@ -84,7 +107,13 @@ def make_pointer(event: Event, size: int = 0, mark: str = "") -> Pointer:
 
 
 def record_shown(
-    app: App, key: LedgerKey, marks: Mapping[str, Scope], *, way: Way = Way.TOLD, call: str = "", asked: bool = False
+    app: App,
+    key: LedgerKey,
+    marks: Mapping[str, Scope],
+    *,
+    way: Way = Way.TOLD,
+    call: str = "",
+    asked: bool = False,
 ) -> None:
     """The agent printed it. It counts as used only where somebody `asked` for it, or noise would keep itself alive.
     `marks`: each with the store that keeps its memory."""
@@ -104,7 +133,9 @@ def record_asked(app: App, session: str, marks: Mapping[str, Scope]) -> None:
         _record_use(app, LedgerKey(session), marks, True, *Scope)
 
 
-def _record_use(app: App, key: LedgerKey, marks: Mapping[str, Scope], asked: bool, *scopes: Scope) -> None:
+def _record_use(
+    app: App, key: LedgerKey, marks: Mapping[str, Scope], asked: bool, *scopes: Scope
+) -> None:
     for scope in scopes:
         ids = [memory_of(mark) for mark, where in marks.items() if where is scope]
         if not ids or app.store_path(scope) is None:
@@ -113,7 +144,10 @@ def _record_use(app: App, key: LedgerKey, marks: Mapping[str, Scope], asked: boo
         known = find_session(store, key.session)
         session = (known.number if known else 0) if scope is app.scope else SESSIONS.read(store)
         asked_at = app.clock.now() if asked else None
-        store.use(ids, partial(strength.count_use, session=session, asked_at=asked_at, rules=app.age_rules))
+        store.use(
+            ids,
+            partial(strength.count_use, session=session, asked_at=asked_at, rules=app.age_rules),
+        )
 
 
 # The heartbeat: the state is in the project's database, or the user's; `.ai/heartbeat.json` is never read back.
@@ -123,7 +157,10 @@ def heartbeat(app: App) -> Summary:
     """What `heartbeat` shows. Writes nothing."""
     now = current_heartbeat(app)
     since = f"{now.since_last} since anyone last spoke: {now.meaning}"
-    return Summary(f"Beat {now.beat}, {since}.", {**encode(now), "since_last": now.since_last, "meaning": now.meaning})
+    return Summary(
+        f"Beat {now.beat}, {since}.",
+        {**encode(now), "since_last": now.since_last, "meaning": now.meaning},
+    )
 
 
 def current_heartbeat(app: App) -> Heartbeat:

@@ -52,7 +52,9 @@ class State(Struct, Generic[T]):
         """All values by key. `under`: only keys that begin with this."""
         found = store.records(StateRecord, under=self.name + under)
         read = {one.name: self._decoded(one.value) for one in found}
-        return {name.removeprefix(self.name): value for name, value in read.items() if value is not None}
+        return {
+            name.removeprefix(self.name): value for name, value in read.items() if value is not None
+        }
 
     def write(self, store: Store, value: T, key: str = "") -> None:
         if self.limit and isinstance(value, dict):
@@ -106,12 +108,18 @@ class ReadTranscript(Struct, kw_only=True):
             acts=(*before, *new), new_from=len(before), **flags,
         )  # fmt: skip
 
-    def with_part(self, change: str, cursor: Cursor, ended: bool, acts: Sequence[Act] = ()) -> ReadTranscript:
+    def with_part(
+        self, change: str, cursor: Cursor, ended: bool, acts: Sequence[Act] = ()
+    ) -> ReadTranscript:
         """With these acts read live or by the same import, or by the next import."""
         is_same = bool(self.parts) and self.last.change == change
         part = self.last if is_same else ReadPart(change)
-        prompts = sum(act.speaker is Speaker.PERSON and not (act.agent or act.refuses) for act in acts)
-        times = [one for one in (part.began, part.last_at, *(act.at for act in acts)) if one is not None]
+        prompts = sum(
+            act.speaker is Speaker.PERSON and not (act.agent or act.refuses) for act in acts
+        )
+        times = [
+            one for one in (part.began, part.last_at, *(act.at for act in acts)) if one is not None
+        ]
         began, last_at = (min(times), max(times)) if times else (None, None)
         part = ReadPart(change, cursor, ended, part.prompts + prompts, began, last_at)
         return replace(self, parts=(*(self.parts[:-1] if is_same else self.parts), part))
@@ -123,7 +131,9 @@ class ThreadMark(Struct):  # what is known of a session between two looks at its
     threads: tuple[str, ...] = ()  # the latest first
 
 
-class Question(Struct):  # where the words are that a language model is to be asked about; never the words themselves
+class Question(
+    Struct
+):  # where the words are that a language model is to be asked about; never the words themselves
     use: Use
     host: str
     session: str
@@ -220,31 +230,63 @@ class SharedProject(Struct):
 
 
 HEARTBEAT = State("heartbeat", Heartbeat, "How long nobody spoke, in beats.")
-FOCUS = State("focus", tuple[Focus, ...], "Topics that a person put in focus, in their words.", limit=50)
+FOCUS = State(
+    "focus", tuple[Focus, ...], "Topics that a person put in focus, in their words.", limit=50
+)
 SESSIONS = State("sessions", int, "How many sessions were used so far.")
 NOTICES = State("notices", list[str], "Lines that wait to be shown to a person.", limit=5)
-CAPTURED = State("captured", dict[str, int], "How many prompts were kept, queued or dropped, by reason.")
-CLAIMED_PROMPTS = State("heard", dict[str, int], "Prompts that a hook or a transcript has captured.", limit=500)
-RECENT_PROMPTS = State("prompts-lately", list[SeenPrompt], "Prompts of the last seconds, by host.", limit=20)
-CURSORS = State("cursor:", ReadTranscript, "How far each transcript was read, live or by which imports.")
+CAPTURED = State(
+    "captured", dict[str, int], "How many prompts were kept, queued or dropped, by reason."
+)
+CLAIMED_PROMPTS = State(
+    "heard", dict[str, int], "Prompts that a hook or a transcript has captured.", limit=500
+)
+RECENT_PROMPTS = State(
+    "prompts-lately", list[SeenPrompt], "Prompts of the last seconds, by host.", limit=20
+)
+CURSORS = State(
+    "cursor:", ReadTranscript, "How far each transcript was read, live or by which imports."
+)
 EVENTS_READ = State("digested", int, "The last received event that was looked at.")
-THREAD_MARKS = State("threads", dict[str, ThreadMark], "Where the threads of each session stand.", limit=50)
-SESSION_ENDS = State("ends", dict[str, int], "When each session last ended (microseconds).", limit=100)
+THREAD_MARKS = State(
+    "threads", dict[str, ThreadMark], "Where the threads of each session stand.", limit=50
+)
+SESSION_ENDS = State(
+    "ends", dict[str, int], "When each session last ended (microseconds).", limit=100
+)
 QUESTIONS = State("questions", Questions, "What a language model is to be asked, and was.")
-SPENT = State("llm-spent", dict[str, dict[str, tuple[int, int]]], "Calls and tokens by day and use.", limit=31)
-DAYS = State("days", dict[str, DayCounts], "How many prompts there were and what was told, by day.", limit=31)
-HOOK_TIMES = State("hook-times", dict[str, list[int]], "What the latest answers took, in milliseconds, by event.")
+SPENT = State(
+    "llm-spent", dict[str, dict[str, tuple[int, int]]], "Calls and tokens by day and use.", limit=31
+)
+DAYS = State(
+    "days", dict[str, DayCounts], "How many prompts there were and what was told, by day.", limit=31
+)
+HOOK_TIMES = State(
+    "hook-times", dict[str, list[int]], "What the latest answers took, in milliseconds, by event."
+)
 JOB_RECORDS = State("job:", JobRecord, "When jobs that count sessions last ran.")
-OUTDATED = State("flagged", dict[str, str], "Memories that a review found out of date, with their content hash.")
+OUTDATED = State(
+    "flagged", dict[str, str], "Memories that a review found out of date, with their content hash."
+)
 TEAM_LINK = State("team-link", TeamLink, "Which project of the team this is.")
-SHARED = State("shared", dict[str, str], "Memories that were shared from here, and with which team.")
-OUTBOX = State("outbox:", OutgoingChange, "Changes that the team does not have yet, with the words that are shared.")
+SHARED = State(
+    "shared", dict[str, str], "Memories that were shared from here, and with which team."
+)
+OUTBOX = State(
+    "outbox:",
+    OutgoingChange,
+    "Changes that the team does not have yet, with the words that are shared.",
+)
 MIRROR = State("mirror", Mirror, "How far the copy of the team's memories is.")
 TEAM_PROBLEM = State("team-problem", str, "Why the team could not be reached, once that was said.")
 MEMBERS = State("member:", Member, "Who joined the team, by machine.")
 TEAM_PROJECTS = State("project:", SharedProject, "The projects of the team.")
-RULE_POLICY = State("rule-policy", RulePolicy, "Which shared rules are in force for members who have not decided.")
-ALLOWED_NOTES = State("vault-allowed", str, "A hash of the repository's always-load notes that a person allowed.")
+RULE_POLICY = State(
+    "rule-policy", RulePolicy, "Which shared rules are in force for members who have not decided."
+)
+ALLOWED_NOTES = State(
+    "vault-allowed", str, "A hash of the repository's always-load notes that a person allowed."
+)
 
 
 def count_captured(app: App, reason: str) -> None:
@@ -263,7 +305,9 @@ def count_answer(app: App, event: str, told: int, chars: int, took_ms: float) ->
     answered = before.answered + (is_prompt and told > 0)
     now = DayCounts(before.prompts + is_prompt, answered, before.told + told, before.chars + chars)
     DAYS.write(store, {**days, day: now})
-    HOOK_TIMES.write(store, {**times, event: [*times.get(event, ()), round(took_ms)][-_TIMES_KEPT:]})
+    HOOK_TIMES.write(
+        store, {**times, event: [*times.get(event, ()), round(took_ms)][-_TIMES_KEPT:]}
+    )
 
 
 def write_project_view(app: App, name: str, shown: Mapping[str, Json]) -> None:
@@ -271,4 +315,6 @@ def write_project_view(app: App, name: str, shown: Mapping[str, Json]) -> None:
     if app.project is None or app.dry_run:
         return
     with suppress(OSError, HomeRefused):
-        write_view(app.project.root / ".ai" / name, json.dumps(shown, ensure_ascii=False, indent=2) + "\n")
+        write_view(
+            app.project.root / ".ai" / name, json.dumps(shown, ensure_ascii=False, indent=2) + "\n"
+        )

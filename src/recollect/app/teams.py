@@ -13,7 +13,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.app.states import MIRROR, OUTBOX, PURGE, SHARED, TEAM_LINK, Mirror, OutgoingChange, TeamLink
+from recollect.app.states import (
+    MIRROR,
+    OUTBOX,
+    PURGE,
+    SHARED,
+    TEAM_LINK,
+    Mirror,
+    OutgoingChange,
+    TeamLink,
+)
 from recollect.base.errors import BadInput, NotFound
 from recollect.base.files import make_private_folder, read_limited, write_private
 from recollect.base.structs import Struct, replace
@@ -43,8 +52,12 @@ _PASSWORD_TIMEOUT_S = 20.0
 COMMAND_S = 5.0  # how long a command waits for the server
 TEAM_WIDE = "team"  # instead of a project, in the team's store: what holds in every one of them
 _SAID = frozenset({"prompt", "user"})  # origins of rules that a person stated
-_SHARING_OPS = frozenset({"share", "unshare", "rule add", "undo"})  # a tag that anything else sets shares nothing
-_RULE_OPS = frozenset({"capture", "promote", "learn"})  # what a person said, and lessons, as MEMORY_TEAM_SHARE says
+_SHARING_OPS = frozenset(
+    {"share", "unshare", "rule add", "undo"}
+)  # a tag that anything else sets shares nothing
+_RULE_OPS = frozenset(
+    {"capture", "promote", "learn"}
+)  # what a person said, and lessons, as MEMORY_TEAM_SHARE says
 _UNSENT_OPS = frozenset({"thread", "compact"})
 
 
@@ -90,13 +103,16 @@ def require_team(app: App) -> Team:
         return team
     joined = joined_teams(app.home)
     if app.settings.text(_SETTING) == OFF:
-        raise NotFound(f"Teams are switched off ({_SETTING}=off).", hint=f"`recollect config {_SETTING} on`")
+        raise NotFound(
+            f"Teams are switched off ({_SETTING}=off).", hint=f"`recollect config {_SETTING} on`"
+        )
     if joined:
         hint = f"`recollect config {_SETTING} NAME`, where NAME is {' or '.join(joined)}."
         raise NotFound(f"{_SETTING} names none of your teams.", hint=hint)
     if broken := sorted(app.home.teams.glob("*.json")):
         raise NotFound(
-            f"{broken[0]} cannot be read.", hint=f"`recollect team join {broken[0].stem} URL` writes it anew."
+            f"{broken[0]} cannot be read.",
+            hint=f"`recollect team join {broken[0].stem} URL` writes it anew.",
         )
     hint = "`recollect team create NAME URL` makes one, `recollect team join NAME URL` joins one."
     raise NotFound("You are in no team.", hint=hint)
@@ -120,9 +136,15 @@ def login_url(team: Team) -> str:
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as problem:
-        why = f"ended with {problem.returncode}" if isinstance(problem, subprocess.CalledProcessError) else "failed"
+        why = (
+            f"ended with {problem.returncode}"
+            if isinstance(problem, subprocess.CalledProcessError)
+            else "failed"
+        )
         hint = f"It is named in {team.name}.json in the folder `teams` of your Recollect home."
-        raise BadInput(f"The command for the password of team {team.name} {why}.", hint=hint) from None
+        raise BadInput(
+            f"The command for the password of team {team.name} {why}.", hint=hint
+        ) from None
     return with_password(team.url, ran.stdout.decode(errors="replace").rstrip("\r\n"))
 
 
@@ -133,7 +155,10 @@ def connection(team: Team, seconds: float = 0.0) -> Iterator[PostgresStore]:
     from recollect.store.postgres_store import PostgresStore
 
     seconds = seconds or COMMAND_S
-    with closing(PostgresStore(login_url(team), team=team.name, timeout_s=seconds)) as server, server.within(seconds):
+    with (
+        closing(PostgresStore(login_url(team), team=team.name, timeout_s=seconds)) as server,
+        server.within(seconds),
+    ):
         yield server
 
 
@@ -171,7 +196,10 @@ def identify(app: App) -> Identity:
     project = app.require_project()
     if project.common_dir and (project.common_dir / "shallow").exists():
         hint = "`git fetch --unshallow` brings the rest."
-        raise BadInput("This clone has only a part of the history, so its first commit is not known.", hint=hint)
+        raise BadInput(
+            "This clone has only a part of the history, so its first commit is not known.",
+            hint=hint,
+        )
     first = _git(project.root, "rev-list", "--max-parents=0", "HEAD").split()
     if not first:
         hint = "Colleagues' copies are recognised by it: commit something first."
@@ -223,18 +251,29 @@ def load_whole(store: Store, id: str) -> Whole | None:
 
 
 def outgoing(app: App, team: Team, whole: Whole) -> Whole:
-    return sharing.outgoing(whole, person=team.person, project=link(app).project if app.project else TEAM_WIDE)
+    return sharing.outgoing(
+        whole, person=team.person, project=link(app).project if app.project else TEAM_WIDE
+    )
 
 
 @contextmanager
-def queued(app: App, scope: Scope, store: Store, ids: Iterable[str], header: ChangeHeader) -> Iterator[None]:
+def queued(
+    app: App, scope: Scope, store: Store, ids: Iterable[str], header: ChangeHeader
+) -> Iterator[None]:
     """Around a write: what it changes of these memories, as far as they are shared, waits for the team from then on."""
     team = current_team(app)
-    if team is None or scope is Scope.USER or (scope is Scope.PROJECT and link(app).tenant != team.tenant):
+    if (
+        team is None
+        or scope is Scope.USER
+        or (scope is Scope.PROJECT and link(app).tenant != team.tenant)
+    ):
         yield
         return
     if scope is Scope.TEAM and MIRROR.read(store).tenant not in ("", team.tenant):
-        raise BadInput("This is a copy of what another team shares.", hint="`recollect team link` fetches this team's.")
+        raise BadInput(
+            "This is a copy of what another team shares.",
+            hint="`recollect team link` fetches this team's.",
+        )
     with store.transaction():
         before = {id: load_whole(store, id) for id in ids}
         yield
@@ -251,18 +290,27 @@ def queued(app: App, scope: Scope, store: Store, ids: Iterable[str], header: Cha
         pairs = {id: (as_sent(id, before[id]), as_sent(id, after[id])) for id in before}
         changes = [change for pair in pairs.values() for change in sharing.difference(*pair)]
         if changes and scope is Scope.TEAM and app.actor != "user":
-            raise BadInput("Only a person can change what the team shares.", hint="Nothing was written.")
+            raise BadInput(
+                "Only a person can change what the team shares.", hint="Nothing was written."
+            )
         queue(app, store, team, header, changes)
-        new = {id: team.tenant for id, (_, sent) in pairs.items() if sent and scope is Scope.PROJECT}
+        new = {
+            id: team.tenant for id, (_, sent) in pairs.items() if sent and scope is Scope.PROJECT
+        }
         if new.items() - shared.items():
-            SHARED.write(store, shared | new)  # for good: a purge must reach the team after an `unshare`, too
+            SHARED.write(
+                store, shared | new
+            )  # for good: a purge must reach the team after an `unshare`, too
 
 
 def shared_ids_in(app: App, scope: Scope, store: Store, plan: Plan, op: str) -> list[str]:
     """The memories of a plan that are shared, or may be by what it does. What jobs and agents do to a memory is not
     sent, nor a thread that goes on: a person shares it again."""
     if scope is Scope.TEAM:
-        if not all(isinstance(one, Create | Remove | Update | UpdateAll | Say | Unsay) for one in plan.changes):
+        if not all(
+            isinstance(one, Create | Remove | Update | UpdateAll | Say | Unsay)
+            for one in plan.changes
+        ):
             hint = "Edit one and remove the other: `recollect unshare`."
             raise BadInput("Memories of the team cannot be merged, split or linked.", hint=hint)
         return list(plan.touched())
@@ -279,14 +327,22 @@ def shared_ids_in(app: App, scope: Scope, store: Store, plan: Plan, op: str) -> 
     return list(dict.fromkeys(found))
 
 
-def queue(app: App, store: Store, team: Team, header: ChangeHeader, changes: Sequence[Change]) -> None:
+def queue(
+    app: App, store: Store, team: Team, header: ChangeHeader, changes: Sequence[Change]
+) -> None:
     if not changes:
         return
     _drop_unsent(store, {one.memory.id for one in changes if isinstance(one, Remove)})
     # What goes first makes room: a message that moves leaves one thread before it joins another.
     ordered = sorted(changes, key=lambda one: not isinstance(one, Remove | Unsay))
     plan = app.redact_plan(Plan(tuple(ordered)))
-    _enqueue(app, store, team, header, [{"do": plans.VERBS[type(one)], **encode(one)} for one in plan.changes])
+    _enqueue(
+        app,
+        store,
+        team,
+        header,
+        [{"do": plans.VERBS[type(one)], **encode(one)} for one in plan.changes],
+    )
 
 
 def _enqueue(app: App, store: Store, team: Team, header: ChangeHeader, data: Json) -> None:
@@ -298,7 +354,9 @@ def _enqueue(app: App, store: Store, team: Team, header: ChangeHeader, data: Jso
     app.is_unsent = True
     number = int(max(waiting, default="0")) + 1
     summary = app.redactor.clean(header.summary).text
-    made = OutgoingChange(team.tenant, change, header.op, summary, header.at, header.undoes, json.dumps(data))
+    made = OutgoingChange(
+        team.tenant, change, header.op, summary, header.at, header.undoes, json.dumps(data)
+    )
     OUTBOX.write(store, made, f"{number:09d}")
 
 
@@ -317,18 +375,29 @@ def _drop_unsent(store: Store, ids: set[str]) -> None:
     """What waits may still hold the words of memories that are not to be sent any more."""
     for key, entry in OUTBOX.find_all(store).items() if ids else ():
         if entry.op != PURGE and not ids.isdisjoint(entry.ids):
-            others = [one for one in json.loads(entry.plan) if ids.isdisjoint(plans.ids_of(plans.change_of(one)))]
+            others = [
+                one
+                for one in json.loads(entry.plan)
+                if ids.isdisjoint(plans.ids_of(plans.change_of(one)))
+            ]
             OUTBOX.write(store, replace(entry, plan=json.dumps(others)), key)
 
 
-def _share_by_setting(app: App, store: Store, before: dict[str, Whole | None], header: ChangeHeader) -> set[str]:
+def _share_by_setting(
+    app: App, store: Store, before: dict[str, Whole | None], header: ChangeHeader
+) -> set[str]:
     """A rule that has just come into force, if MEMORY_TEAM_SHARE says so: a person's own on purpose, a lesson for the
     inbox of the others."""
     wanted, begun = app.settings.text(_SHARE), set[str]()
     for id, was in before.items():
         rule = store.get(id, follow=False)
         is_new = was is None or was[0].status is not Status.ACTIVE
-        if not isinstance(rule, Rule) or rule.status is not Status.ACTIVE or not is_new or sharing.is_shared(rule):
+        if (
+            not isinstance(rule, Rule)
+            or rule.status is not Status.ACTIVE
+            or not is_new
+            or sharing.is_shared(rule)
+        ):
             continue
         is_said = rule.lane is Lane.USER and rule.origin in _SAID
         tag = SHARED_TAG if is_said and "rules" in wanted else ""

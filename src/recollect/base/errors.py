@@ -45,7 +45,11 @@ class UnknownId(NotFound):
     """No memory has this id; the nearest ids are named."""
 
     def __init__(self, id: str, near: tuple[str, ...] = ()) -> None:
-        hint = f"Did you mean {' or '.join(near)}?" if near else "`recollect search WORDS` finds what there is."
+        hint = (
+            f"Did you mean {' or '.join(near)}?"
+            if near
+            else "`recollect search WORDS` finds what there is."
+        )
         super().__init__(f"No memory is called {id!r}.", hint=hint)
         self.near = near
 
@@ -54,8 +58,12 @@ class AmbiguousName(NotFound):
     """Part of an id or a title that fits several memories."""
 
     def __init__(self, name: str, fitting: Sequence[str]) -> None:
-        shown = "\n  ".join([*fitting[:5], *([f"and {len(fitting) - 5} more"] if len(fitting) > 5 else [])])
-        super().__init__(f"{name!r} could be any of these:\n  {shown}", hint="Use the six digits at the left.")
+        shown = "\n  ".join(
+            [*fitting[:5], *([f"and {len(fitting) - 5} more"] if len(fitting) > 5 else [])]
+        )
+        super().__init__(
+            f"{name!r} could be any of these:\n  {shown}", hint="Use the six digits at the left."
+        )
 
 
 class NoProject(NotFound):
@@ -70,7 +78,9 @@ class IdTaken(Conflict):
     """A new id that another process took first."""
 
     def __init__(self, id: str) -> None:
-        super().__init__(f"The id {id!r} belongs to another memory.", hint="Nothing was written. Try again.")
+        super().__init__(
+            f"The id {id!r} belongs to another memory.", hint="Nothing was written. Try again."
+        )
 
 
 class StoreError(RecollectError, exit_code=5):

@@ -64,7 +64,15 @@ def create_new(path: Path, text: str, *, mode: int) -> bool:
     return _write(path, text, mode, is_new=True)
 
 
-def _write(path: Path, text: str, mode: int, *, follow: bool = False, sync: bool = True, is_new: bool = False) -> bool:
+def _write(
+    path: Path,
+    text: str,
+    mode: int,
+    *,
+    follow: bool = False,
+    sync: bool = True,
+    is_new: bool = False,
+) -> bool:
     with open_folder(path.parent, follow=follow) as folder:
         found = _status(folder, path)
         if found is not None and is_new:
@@ -76,7 +84,12 @@ def _write(path: Path, text: str, mode: int, *, follow: bool = False, sync: bool
         try:
             if is_new:
                 return name_if_free(folder, spare, path)
-            os.replace(_relative(folder, spare), _relative(folder, path), src_dir_fd=folder, dst_dir_fd=folder)
+            os.replace(
+                _relative(folder, spare),
+                _relative(folder, path),
+                src_dir_fd=folder,
+                dst_dir_fd=folder,
+            )
             return True
         finally:
             _remove(folder, spare)
@@ -131,12 +144,16 @@ def sync_folder(folder: int | None) -> None:
 def spare_name(path: Path) -> Path:
     """An unused name in the same folder."""
     while True:
-        spare = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.{next(_serial)}.tmp")
+        spare = path.with_name(
+            f".{path.name}.{os.getpid()}.{threading.get_ident()}.{next(_serial)}.tmp"
+        )
         if not os.path.lexists(spare):
             return spare
 
 
-def write_spare(folder: int | None, path: Path, content: bytes, mode: int, *, sync: bool = True) -> Path:
+def write_spare(
+    folder: int | None, path: Path, content: bytes, mode: int, *, sync: bool = True
+) -> Path:
     """A new file beside `path` that holds this and, with `sync`, is on the disk."""
     spare = spare_name(path)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY
@@ -196,7 +213,9 @@ class FileSnapshot(NamedTuple):  # a file of somebody else's as it was read
         try:
             return (self.content or b"").decode("utf-8")
         except UnicodeDecodeError:
-            raise BadInput(f"{self.path} is not UTF-8 text.", hint="It was left as it is.") from None
+            raise BadInput(
+                f"{self.path} is not UTF-8 text.", hint="It was left as it is."
+            ) from None
 
     @property
     def digest(self) -> str:
@@ -214,7 +233,9 @@ def read_snapshot(path: Path, *, within: Path | None = None) -> FileSnapshot:
     """Read it. `within`: a link may not lead out of this folder, where a stranger may have made it."""
     target = Path(os.path.realpath(path))
     if within is not None and not target.is_relative_to(os.path.realpath(within)):
-        raise BadInput(f"{path} leads out of the project, to {target}.", hint="Name that file itself.")
+        raise BadInput(
+            f"{path} leads out of the project, to {target}.", hint="Name that file itself."
+        )
     try:
         return FileSnapshot(path, target, read_limited(target, MAX_BYTES))
     except (FileNotFoundError, NotADirectoryError):
@@ -233,13 +254,19 @@ def replace(found: FileSnapshot, content: bytes, *, new_mode: int = 0o600) -> No
                 hint = f"chmod u+w {found.target}, or change it where it is made."
                 raise BadInput(f"{found.path} is marked as not to be written.", hint=hint)
             if status.st_nlink > 1:
-                message = f"{found.target} has other names (hard links), which would keep the old text."
+                message = (
+                    f"{found.target} has other names (hard links), which would keep the old text."
+                )
                 raise BadInput(message, hint="Make it a file of its own, or a symbolic link.")
         spare = write_spare(None, found.target, content, 0o600)
         try:
             _copy_attributes(spare, found.target, new_mode)
             is_new = found.content is None
-            is_ours = name_if_free(None, spare, found.target) if is_new else _swap_if_unchanged(spare, found, content)
+            is_ours = (
+                name_if_free(None, spare, found.target)
+                if is_new
+                else _swap_if_unchanged(spare, found, content)
+            )
             # A folder that cannot be read cannot be synced.
             with suppress(OSError), open_folder(found.target.parent, follow=True) as folder:
                 sync_folder(folder)
@@ -251,7 +278,10 @@ def replace(found: FileSnapshot, content: bytes, *, new_mode: int = 0o600) -> No
     except OSError as error:
         raise _refusal(found.path, "written", error) from error
     if not is_ours:
-        raise Conflict(f"{found.path} was changed by someone else just now.", hint="Nothing was written. Try again.")
+        raise Conflict(
+            f"{found.path} was changed by someone else just now.",
+            hint="Nothing was written. Try again.",
+        )
 
 
 def remove(found: FileSnapshot) -> None:
@@ -270,7 +300,10 @@ def remove(found: FileSnapshot) -> None:
             os.unlink(aside)
     except OSError as error:
         raise _refusal(found.path, "removed", error) from error
-    raise Conflict(f"{found.path} was changed by someone else just now.", hint="Nothing was removed. Try again.")
+    raise Conflict(
+        f"{found.path} was changed by someone else just now.",
+        hint="Nothing was removed. Try again.",
+    )
 
 
 def _copy_attributes(spare: Path, target: Path, mode: int) -> None:

@@ -61,4 +61,6 @@ def fresh_key() -> str:
 def draw_numbers(count: int, below: int) -> list[int]:
     """`count` different random numbers below `below`, in any order; all of them where there are no more."""
     left = list(range(below))
-    return [left.pop(int.from_bytes(os.urandom(8), "big") % len(left)) for _ in range(min(count, below))]
+    return [
+        left.pop(int.from_bytes(os.urandom(8), "big") % len(left)) for _ in range(min(count, below))
+    ]

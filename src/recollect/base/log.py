@@ -25,7 +25,13 @@ _PAIR = r'([\w-]+)=("[^"]*"|\S*)'
 
 class Log:
     def __init__(
-        self, folder: Path, clock: Clock, *, max_bytes: int, redact: Callable[[str], str], file: str = FILE
+        self,
+        folder: Path,
+        clock: Clock,
+        *,
+        max_bytes: int,
+        redact: Callable[[str], str],
+        file: str = FILE,
     ) -> None:
         self._path = folder / file
         self._clock = clock
@@ -64,13 +70,20 @@ def read_last(folder: Path, *, limit: int, session: str = "") -> list[str]:
 
 def _generations(path: Path) -> list[Path]:
     """The log, and before it those that were rotated, the oldest first."""
-    return [*(path.with_name(f"{path.name}.{number}") for number in range(_GENERATIONS - 1, 0, -1)), path]
+    return [
+        *(path.with_name(f"{path.name}.{number}") for number in range(_GENERATIONS - 1, 0, -1)),
+        path,
+    ]
 
 
 def parse_line(line: str) -> dict[str, str]:
     at, _, rest = line.partition(" ")
     event, _, pairs = rest.partition(" ")
-    return {"at": at, "event": event, **{name: value.strip('"') for name, value in re.findall(_PAIR, pairs)}}
+    return {
+        "at": at,
+        "event": event,
+        **{name: value.strip('"') for name, value in re.findall(_PAIR, pairs)},
+    }
 
 
 class LogFollower:
@@ -98,7 +111,9 @@ class LogFollower:
             log.seek(self._offset)
             *lines, rest = log.read(1_000_000).split(b"\n")
             self._offset = log.tell() - len(rest)  # of a line that is not whole yet
-        return [line for line in (one.decode("utf-8", "replace") for one in lines) if self._mark in line]
+        return [
+            line for line in (one.decode("utf-8", "replace") for one in lines) if self._mark in line
+        ]
 
     def _stat(self) -> tuple[int, int]:
         try:

@@ -53,7 +53,9 @@ class Home:
         self.logs = root / "logs"
         self.teams = root / "teams"  # the logins of teams
         self.vault = root / "vault"
-        self.embedding_key = root / "embedding.key"  # for an endpoint that wants one; settings are shown, this is not
+        self.embedding_key = (
+            root / "embedding.key"
+        )  # for an endpoint that wants one; settings are shown, this is not
 
     def check(self) -> bool:
         """Whether there is a home; HomeRefused when what is there is not safely ours. Changes nothing."""
@@ -77,14 +79,20 @@ class Home:
                 make_private_folder(folder)
                 found = os.stat(folder)
                 _check_ours(folder, found)
-                if stat.S_IMODE(found.st_mode) != PRIVATE_FOLDER:  # some file systems refuse even what changes nothing
+                if (
+                    stat.S_IMODE(found.st_mode) != PRIVATE_FOLDER
+                ):  # some file systems refuse even what changes nothing
                     os.chmod(folder, PRIVATE_FOLDER)
                 # Some file systems report success and change nothing.
-                is_open = sys.platform != "win32" and os.stat(folder).st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+                is_open = sys.platform != "win32" and os.stat(folder).st_mode & (
+                    stat.S_IWGRP | stat.S_IWOTH
+                )
             except OSError as error:
                 raise _refused(folder, error) from error
             if is_open:
-                raise HomeRefused(f"Others can write to {folder}, and that cannot be changed.", hint=_NAME_ANOTHER)
+                raise HomeRefused(
+                    f"Others can write to {folder}, and that cannot be changed.", hint=_NAME_ANOTHER
+                )
             if not os.access(folder, os.W_OK | os.X_OK):
                 raise HomeRefused(f"{folder} cannot be written.", hint=_NAME_ANOTHER)
 
@@ -101,5 +109,7 @@ def _refused(folder: Path, error: OSError) -> HomeRefused:
     why = error.strerror or type(error).__name__
     if isinstance(error, FileNotFoundError):
         hint = f"Make {folder.parent} first. Or: {_NAME_ANOTHER}"
-        return HomeRefused(f"{folder} cannot be created: {folder.parent} does not exist.", hint=hint)
+        return HomeRefused(
+            f"{folder} cannot be created: {folder.parent} does not exist.", hint=hint
+        )
     return HomeRefused(f"{folder} cannot be used: {why}.", hint=_NAME_ANOTHER)

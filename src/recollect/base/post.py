@@ -25,17 +25,26 @@ class BadAddress(ValueError):
 
 
 def post_json(
-    url: str, body: Mapping[str, object], headers: Mapping[str, str], *, timeout_s: float, max_bytes: int
+    url: str,
+    body: Mapping[str, object],
+    headers: Mapping[str, str],
+    *,
+    timeout_s: float,
+    max_bytes: int,
 ) -> tuple[int, str, bytes]:
     """Status, reason, content (one byte over `max_bytes` if it is too long); OSError, HTTPException or ValueError."""
     kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
     try:
         parts = urlsplit(url)
-        connection = kinds[parts.scheme if parts.hostname else ""](parts.hostname or "", parts.port, timeout=timeout_s)
+        connection = kinds[parts.scheme if parts.hostname else ""](
+            parts.hostname or "", parts.port, timeout=timeout_s
+        )
     except (ValueError, KeyError):
         raise BadAddress("the URL must start with http:// or https://") from None
     is_over = threading.Event()
-    sockets: list[socket.socket] = []  # the connection drops its socket once the headers are read; we keep it
+    sockets: list[
+        socket.socket
+    ] = []  # the connection drops its socket once the headers are read; we keep it
 
     def hang_up() -> None:
         is_over.set()
@@ -57,7 +66,9 @@ def post_json(
     except (OSError, http.client.HTTPException, ValueError, AttributeError) as problem:
         if is_over.is_set():
             raise TimeoutError from None
-        if isinstance(problem, AttributeError):  # http.client's, when its connection is closed between two steps
+        if isinstance(
+            problem, AttributeError
+        ):  # http.client's, when its connection is closed between two steps
             raise ConnectionError from None
         raise
     finally:
@@ -77,7 +88,9 @@ def read_key(file: Path) -> str:
     except FileNotFoundError:
         return ""
     except (OSError, ValueError):
-        raise BadInput(f"The key in {file} cannot be read.", hint="One line of plain text is expected.") from None
+        raise BadInput(
+            f"The key in {file} cannot be read.", hint="One line of plain text is expected."
+        ) from None
     if not key.isprintable() or " " in key:
         raise BadInput(f"{file} does not hold a key.", hint="One line of plain text is expected.")
     return key

@@ -18,7 +18,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.base.errors import NotFound
-from recollect.base.files import PRIVATE_FILE, create_new, make_private_folder, read_limited, write_private
+from recollect.base.files import (
+    PRIVATE_FILE,
+    create_new,
+    make_private_folder,
+    read_limited,
+    write_private,
+)
 from recollect.base.text import storable
 
 ID_FILE = "recollect-id"
@@ -52,7 +58,9 @@ class Project(NamedTuple):
         return self.root / ".ai" / "agent.conf"
 
 
-class Known(NamedTuple):  # a store folder, for people to look at. `attached` names the one it points to, if any
+class Known(
+    NamedTuple
+):  # a store folder, for people to look at. `attached` names the one it points to, if any
     folder: Path
     name: str
     root: str
@@ -90,7 +98,9 @@ def _is_shared_temp(folder: str) -> bool:
 
 def _project(root: str, common: str | None = None, named: str = "") -> Project:
     """Without an id, it is known by its path: a folder keeps its memory when it becomes a repository."""
-    key = (common and _pointer(os.path.join(common, ID_FILE), _ID)) or _path_key(_anchor(common) if common else root)
+    key = (common and _pointer(os.path.join(common, ID_FILE), _ID)) or _path_key(
+        _anchor(common) if common else root
+    )
     name = storable(os.path.basename(named or root)) or "project"
     return Project(Path(root), name, Path(common) if common else None, key)
 
@@ -111,7 +121,9 @@ def _git_project(folder: str, barred: frozenset[str]) -> Project | None:
             return _project(tree, common)
     # Bare: `proj` for `proj.git`, `proj/.bare` and `proj/.git`.
     is_inside = os.path.basename(common) in {".git", ".bare"}
-    return _project(folder, common, os.path.dirname(common) if is_inside else common.removesuffix(".git"))
+    return _project(
+        folder, common, os.path.dirname(common) if is_inside else common.removesuffix(".git")
+    )
 
 
 def _common_dir(folder: str) -> str | None:
@@ -122,7 +134,9 @@ def _common_dir(folder: str) -> str | None:
     if git_dir == dot_git:
         return git_dir
     if not os.path.lexists(os.path.join(git_dir, "commondir")):
-        is_ours = git_dir.startswith(os.path.join(folder, "")) or _configured_tree(git_dir) == folder
+        is_ours = (
+            git_dir.startswith(os.path.join(folder, "")) or _configured_tree(git_dir) == folder
+        )
         return git_dir if is_ours else None
     up, back = (_pointer(os.path.join(git_dir, name)) for name in ("commondir", "gitdir"))
     if not (up and back):
@@ -130,7 +144,11 @@ def _common_dir(folder: str) -> str | None:
     common = os.path.realpath(os.path.join(git_dir, up))
     is_listed = os.path.dirname(git_dir) == os.path.join(common, "worktrees")
     points_back = os.path.realpath(os.path.join(git_dir, back)) == dot_git
-    return common if is_listed and points_back and os.path.lexists(os.path.join(common, "HEAD")) else None
+    return (
+        common
+        if is_listed and points_back and os.path.lexists(os.path.join(common, "HEAD"))
+        else None
+    )
 
 
 def _git_dir(folder: str) -> str | None:
@@ -182,7 +200,11 @@ def _path_key(folder: str) -> str:
 
 def claim(projects: Path, project: Project, fresh: str) -> Project:
     """Give a repository the id that lets it move, `fresh`, before its first store is made: one under its path stays."""
-    if project.common_dir is None or re.fullmatch(_ID, project.key) or store_folder(projects, project):
+    if (
+        project.common_dir is None
+        or re.fullmatch(_ID, project.key)
+        or store_folder(projects, project)
+    ):
         return project
     if not re.fullmatch(_ID, fresh):
         raise ValueError("an id is 32 hex digits")
@@ -205,7 +227,9 @@ def make_store_folder(projects: Path, project: Project) -> Path:
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", project.name)[:40].strip(".-") or "project"
         folder = projects / f"{name}-{project.key[:_KEY_CHARS_SHOWN]}"
         make_private_folder(folder)
-    if not os.path.isdir(_card(folder).get("root", "")):  # new, or the project has moved: note where it is now
+    if not os.path.isdir(
+        _card(folder).get("root", "")
+    ):  # new, or the project has moved: note where it is now
         import json
 
         # What people see of the project. Never read to decide whose store it is.
@@ -244,7 +268,11 @@ def known(projects: Path) -> tuple[Known, ...]:
         card = _card(folder)
         root = card.get("root", "")
         name = card.get("name") or folder.name[: -_KEY_CHARS_SHOWN - 1]
-        found.append(Known(folder, name, root, os.path.isdir(root), _pointer(str(folder / _ATTACHED), _FOLDER)))
+        found.append(
+            Known(
+                folder, name, root, os.path.isdir(root), _pointer(str(folder / _ATTACHED), _FOLDER)
+            )
+        )
     return tuple(found)
 
 
@@ -253,7 +281,11 @@ def _folders(projects: Path) -> list[Path]:
         names = sorted(os.listdir(projects))
     except OSError:
         return []
-    return [projects / name for name in names if re.fullmatch(_FOLDER, name) and os.path.isdir(projects / name)]
+    return [
+        projects / name
+        for name in names
+        if re.fullmatch(_FOLDER, name) and os.path.isdir(projects / name)
+    ]
 
 
 def _own_folder(projects: Path, project: Project) -> Path | None:
@@ -276,7 +308,11 @@ def _card(folder: Path) -> dict[str, str]:
 
     try:
         card = json.loads(read_limited(folder / _CARD, 65_536))
-        return {key: value for key, value in card.items() if isinstance(value, str) and "\x00" not in value}
+        return {
+            key: value
+            for key, value in card.items()
+            if isinstance(value, str) and "\x00" not in value
+        }
     except (OSError, ValueError, RecursionError, AttributeError):  # the last where it is no object
         return {}
 

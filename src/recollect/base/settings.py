@@ -18,7 +18,9 @@ from recollect.base.shipped import load_table
 from recollect.base.text import clip, storable
 
 Kind = Literal["switch", "count", "figure", "choice", "text", "schedule", "pair"]
-Narrow = Literal["off_only", "lower_only", "never"]  # what a project's file and a hook's environment may do
+Narrow = Literal[
+    "off_only", "lower_only", "never"
+]  # what a project's file and a hook's environment may do
 
 
 class Setting(NamedTuple):
@@ -30,7 +32,9 @@ class Setting(NamedTuple):
     low: float = 0
     high: float = 0
     choices: tuple[str, ...] = ()
-    stays_here: bool = False  # a value that sends text to another machine is read from the user's own file alone
+    stays_here: bool = (
+        False  # a value that sends text to another machine is read from the user's own file alone
+    )
 
 
 SETTINGS: tuple[Setting, ...] = tuple(
@@ -44,7 +48,9 @@ ENVIRONMENT = "environment"
 _MAX_VALUE_CHARS = 1_000
 
 
-class Value(NamedTuple):  # a setting as it stands: `source` is `default`, `environment` or `path:line`
+class Value(
+    NamedTuple
+):  # a setting as it stands: `source` is `default`, `environment` or `path:line`
     name: str
     value: str
     source: str
@@ -53,7 +59,9 @@ class Value(NamedTuple):  # a setting as it stands: `source` is `default`, `envi
 
 class Settings(NamedTuple):
     values: tuple[Value, ...]
-    problems: tuple[str, ...] = ()  # values that could not be used: where, which, why, and what is used instead
+    problems: tuple[
+        str, ...
+    ] = ()  # values that could not be used: where, which, why, and what is used instead
 
     def switch(self, name: str) -> bool:
         return self.text(name) == "on"
@@ -87,7 +95,11 @@ def environment() -> dict[str, str]:
 
 
 def load(
-    home_conf: Path | None, project_conf: Path | None, environ: Mapping[str, str], *, hook: bool = False
+    home_conf: Path | None,
+    project_conf: Path | None,
+    environ: Mapping[str, str],
+    *,
+    hook: bool = False,
 ) -> Settings:
     """The settings as they stand. With `hook` the environment came through an agent: it may only narrow."""
     layers = _Layers()
@@ -117,7 +129,11 @@ class _Layers:
         except (FileNotFoundError, NotADirectoryError):
             return
         except (OSError, ValueError) as error:
-            why = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", "") or error
+            why = (
+                "not UTF-8 text"
+                if isinstance(error, UnicodeDecodeError)
+                else getattr(error, "strerror", "") or error
+            )
             self._report(str(path), f"cannot be read ({why})", used="nothing of it")
             return
         before = len(self.problems)
@@ -128,7 +144,9 @@ class _Layers:
             if wrong:
                 self._report(source, wrong, key)
             elif last[key] != number:
-                self._report(source, f"set again on line {last[key]}", key, value, f"line {last[key]}")
+                self._report(
+                    source, f"set again on line {last[key]}", key, value, f"line {last[key]}"
+                )
             else:
                 self.set(key, value, source, narrow_only=narrow_only)
         over = len(self.problems) - before - 20
@@ -140,23 +158,37 @@ class _Layers:
         setting = _BY_NAME.get(key)
         if setting is None:
             near = nearest_name(key)
-            self._report(source, f"unknown setting (did you mean {near}?)" if near else "unknown setting", key, text)
+            self._report(
+                source,
+                f"unknown setting (did you mean {near}?)" if near else "unknown setting",
+                key,
+                text,
+            )
             return
         current = self.current[key][0]
         value = canonical(setting, text)
         if value is None:
             self._report(source, f"must be {expected(setting)}", key, text, current)
         elif setting.stays_here and source == ENVIRONMENT and leaves_machine(value):
-            self._report(source, "only your own agent.conf may name another machine", key, text, current)
+            self._report(
+                source, "only your own agent.conf may name another machine", key, text, current
+            )
         elif narrow_only and value != current and not _narrows(setting, current, value):
             whose = "a hook's environment" if source == ENVIRONMENT else "a project"
             self._report(source, f"{whose} {_ALLOWED[setting.narrow]}", key, text, current)
         elif not narrow_only or value != current:
             self.current[key] = (value, source)
 
-    def _report(self, source: str, wrong: str, key: str = "", value: str = "", used: str = "") -> None:
+    def _report(
+        self, source: str, wrong: str, key: str = "", value: str = "", used: str = ""
+    ) -> None:
         named = "=".join(clip(part, 80) for part in (key, value) if part)
-        parts = (f"{source}: ", f"{named}: " if named else "", f"{wrong}.", f" Using {used}." if used else "")
+        parts = (
+            f"{source}: ",
+            f"{named}: " if named else "",
+            f"{wrong}.",
+            f" Using {used}." if used else "",
+        )
         self.problems.append(storable("".join(parts)))
 
 
@@ -172,7 +204,10 @@ def _narrows(setting: Setting, current: str, value: str) -> bool:
     return is_off or (setting.narrow == "lower_only" and float(value) <= float(current))
 
 
-_SWITCHES = {**dict.fromkeys(("on", "true", "yes", "1"), "on"), **dict.fromkeys(("off", "false", "no", "0"), "off")}
+_SWITCHES = {
+    **dict.fromkeys(("on", "true", "yes", "1"), "on"),
+    **dict.fromkeys(("off", "false", "no", "0"), "off"),
+}
 # What a value looks like, and the words for it. Patterns stay text until used: compiling them all would double the time
 # to load this file. ASCII digits alone, and few: Python's own int and float take much more. A prompt's name becomes a
 # file's: no slash, no leading dot.
@@ -180,9 +215,15 @@ _NAME = r"[A-Za-z0-9][A-Za-z0-9._:@-]*"
 _KINDS: dict[Kind, tuple[str, str]] = {
     "switch": (r"\w+", "on or off"),
     "count": (r"\+?[0-9]{1,15}", "a whole number from {low:.0f} to {high:.0f}"),
-    "figure": (r"\+?([0-9]{1,15}(\.[0-9]{0,15})?|\.[0-9]{1,15})", "a number from {low:g} to {high:.0f}"),
+    "figure": (
+        r"\+?([0-9]{1,15}(\.[0-9]{0,15})?|\.[0-9]{1,15})",
+        "a number from {low:g} to {high:.0f}",
+    ),
     "choice": (r"(?!)", ""),
-    "text": ("[^\x00-\x1f\x7f-\x9f\ud800-\udfff]*", f"one line of at most {_MAX_VALUE_CHARS} characters"),
+    "text": (
+        "[^\x00-\x1f\x7f-\x9f\ud800-\udfff]*",
+        f"one line of at most {_MAX_VALUE_CHARS} characters",
+    ),
     "schedule": (r"[0-9]{1,6}/[0-9]{1,6}", "offset/cycle, the offset below the cycle"),
     "pair": (f"{_NAME}/{_NAME}", "two names, first/second"),
 }
@@ -200,7 +241,9 @@ def canonical(setting: Setting, text: str) -> str | None:
             return _SWITCHES.get(text.lower())
         case "count" | "figure":
             number = int(text) if setting.kind == "count" else float(text)
-            return repr(number).removesuffix(".0") if setting.low <= number <= setting.high else None
+            return (
+                repr(number).removesuffix(".0") if setting.low <= number <= setting.high else None
+            )
         case "schedule":
             offset, cycle = map(int, text.split("/"))
             return f"{offset}/{cycle}" if offset < cycle else None
@@ -243,7 +286,9 @@ _SET_LINE = r"""([\s\ufeff]*(?:export\s+)?\w+\s*=\s*)(?:(["']).*?\2|[^"'].*?|)(\
 def change_text(text: str, name: str, value: str | None) -> str:
     """A settings file in which `name` has this value, or stands no longer (None); no other byte is changed."""
     parts = re.split(r"(\r\n|\n|\r)", text)  # lines, each followed by its end
-    lines = [number - 1 for number, key, _, _ in _parse_lines(text.removeprefix("\ufeff")) if key == name]
+    lines = [
+        number - 1 for number, key, _, _ in _parse_lines(text.removeprefix("\ufeff")) if key == name
+    ]
     if value is None:
         for line in reversed(lines):
             del parts[2 * line : 2 * line + 2]
@@ -254,7 +299,9 @@ def change_text(text: str, name: str, value: str | None) -> str:
         return f"{text}{end if parts[-1] else ''}{name}={quote}{value}{quote}{end}"
     found = re.fullmatch(_SET_LINE, parts[2 * lines[-1]])
     before, after = (found[1], found[3]) if found else (f"{name}=", "")
-    parts[2 * lines[-1]] = f"{before}{quote}{value}{quote}{after}"  # the last one is in force; its comment stays
+    parts[2 * lines[-1]] = (
+        f"{before}{quote}{value}{quote}{after}"  # the last one is in force; its comment stays
+    )
     return "".join(parts)
 
 

@@ -27,7 +27,13 @@ else:
 
             return _FIELD
 
-    def field(*, default=MISSING, default_factory=MISSING, compare=True, metadata: Mapping[str, Any] | None = None):
+    def field(
+        *,
+        default=MISSING,
+        default_factory=MISSING,
+        compare=True,
+        metadata: Mapping[str, Any] | None = None,
+    ):
         made = Field()
         made.default, made.default_factory = default, default_factory
         made.compare, made.metadata = compare, metadata or {}
@@ -58,7 +64,9 @@ def _make_init(self: Any, /, *given: object, **named: object) -> None:
             default = f"=_default_{name}"
         (last if one.kw_only else first).append(name + default)
         body.append(f"_put(self, {name!r}, {value})")
-    text = f"def __init__({', '.join([*first, *(['*'] if last else []), *last])}):\n " + "\n ".join(body)
+    text = f"def __init__({', '.join([*first, *(['*'] if last else []), *last])}):\n " + "\n ".join(
+        body
+    )
     exec(text, space)  # noqa: S102 - made of the names of fields
     space["__init__"].__qualname__ = f"{kind.__qualname__}.__init__"  # errors name it
     kind.__init__ = space["__init__"]
@@ -68,13 +76,23 @@ def _make_init(self: Any, /, *given: object, **named: object) -> None:
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class _StructType(type):
     def __new__(
-        cls, name: str, bases: tuple[type, ...], space: dict[str, Any], *, frozen: bool = True, kw_only: bool = False
+        cls,
+        name: str,
+        bases: tuple[type, ...],
+        space: dict[str, Any],
+        *,
+        frozen: bool = True,
+        kw_only: bool = False,
     ) -> _StructType:
         found: dict[str, Any] = {}
         for base in reversed(bases):
             found |= getattr(base, "__dataclass_fields__", {})
         # Types are texts here: a module of these has `from __future__ import annotations`.
-        own = [one for one, kind in space.get("__annotations__", {}).items() if not kind.startswith("ClassVar")]
+        own = [
+            one
+            for one, kind in space.get("__annotations__", {}).items()
+            if not kind.startswith("ClassVar")
+        ]
         space["__slots__"] = tuple(one for one in own if one not in found)
         for one in own:
             value: Any = space.pop(one, MISSING)
@@ -99,7 +117,9 @@ class Struct(metaclass=_StructType):
 
     def __eq__(self, other: object) -> bool:
         kind = type(self)
-        return kind._compared(self) == kind._compared(other) if type(other) is kind else NotImplemented
+        return (
+            kind._compared(self) == kind._compared(other) if type(other) is kind else NotImplemented
+        )
 
     def __hash__(self) -> int:
         return hash(type(self)._compared(self))

@@ -9,16 +9,33 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from recollect.capture.failed_commands import error_in, has_failed, is_noise, is_tellable, is_tellable_path
+from recollect.capture.failed_commands import (
+    error_in,
+    has_failed,
+    is_noise,
+    is_tellable,
+    is_tellable_path,
+)
 from recollect.capture.prompt_text import BLOT, masked
 from recollect.capture.tables import Pattern, compiled, table
 from recollect.model import session
 from recollect.model.command import command_of
-from recollect.model.session import Act, Ending, Outcome, SessionPart, ShownMemory, Speaker, ToolAction, shorten
+from recollect.model.session import (
+    Act,
+    Ending,
+    Outcome,
+    SessionPart,
+    ShownMemory,
+    Speaker,
+    ToolAction,
+    shorten,
+)
 
 ReadReport = Callable[[str], session.SubagentReport | None]
 
-SHOWN_BEFORE_S = 2.0  # a prompt is answered, and memories are shown with it, a moment before it is written down
+SHOWN_BEFORE_S = (
+    2.0  # a prompt is answered, and memories are shown with it, a moment before it is written down
+)
 MIN_REPORT_CHARS = 5
 # How many refusals, in how many sessions, propose a rule: one bad day does not.
 MIN_REFUSALS, MIN_REFUSING_SESSIONS = 3, 2
@@ -38,7 +55,9 @@ class RefusalRule(NamedTuple):
     times: int
 
 
-def find_outcomes(part: SessionPart, shown: Sequence[ShownMemory], report: ReadReport) -> Iterator[Ended]:
+def find_outcomes(
+    part: SessionPart, shown: Sequence[ShownMemory], report: ReadReport
+) -> Iterator[Ended]:
     """The outcomes of the new acts. `shown`: what this agent was shown, the oldest first."""
     for number in range(part.new_from, len(part.acts)):
         act, before = part.acts[number], part.acts[:number]
@@ -60,8 +79,12 @@ def find_outcomes(part: SessionPart, shown: Sequence[ShownMemory], report: ReadR
 def is_re_ask(prompt: str) -> bool:
     """Does the person say that what was just done is not what they asked for?"""
     said = masked(prompt[:_RE_ASK_CHARS]).replace("\u2019", "'")
-    sentences = [one.strip() for one in _SENTENCE.findall(said) if one.strip(f" {BLOT}\n")][:_RE_ASK_SENTENCES]
-    return any(_re_ask_openings().match(one) for one in sentences if not one.endswith(("?", "\uff1f")))
+    sentences = [one.strip() for one in _SENTENCE.findall(said) if one.strip(f" {BLOT}\n")][
+        :_RE_ASK_SENTENCES
+    ]
+    return any(
+        _re_ask_openings().match(one) for one in sentences if not one.endswith(("?", "\uff1f"))
+    )
 
 
 @cache
@@ -70,7 +93,9 @@ def _re_ask_openings() -> Pattern:
     openings = [opening for language in read["openings"].values() for opening in language]
     # Full-width marks are spelt out: they look like others.
     lead = r"(?:(?:{LEADS})[,.!:;\s\u2026\u3001\u3002\uff0c]+){0,3}"
-    return compiled([f"{lead}(?:{opening.lstrip()})" for opening in openings], read["parts"], re.IGNORECASE)
+    return compiled(
+        [f"{lead}(?:{opening.lstrip()})" for opening in openings], read["parts"], re.IGNORECASE
+    )
 
 
 def rules_from_refusals(outcomes: Iterable[Outcome]) -> list[RefusalRule]:
@@ -80,7 +105,9 @@ def rules_from_refusals(outcomes: Iterable[Outcome]) -> list[RefusalRule]:
         command = command_of(outcome.action) if ToolAction.RUN in outcome.tags else None
         words = f"{command.program} {command.verb}".strip() if command else ""
         if ToolAction.EDIT in outcome.tags and is_tellable_path(outcome.action):
-            refused.setdefault(f"Ask before changing `{outcome.action}`.", []).append(outcome.session)
+            refused.setdefault(f"Ask before changing `{outcome.action}`.", []).append(
+                outcome.session
+            )
         elif _PLAIN_COMMAND.fullmatch(words) and is_tellable(words):
             refused.setdefault(f"Ask before `{words}`.", []).append(outcome.session)
     return [
@@ -99,14 +126,22 @@ def _call_outcome(part: SessionPart, number: int, shown: tuple[str, ...]) -> Out
         words = (one.text for one in part.acts[number + 1 : number + 2] if one.refuses == act.id)
         kind, next_state = Ending.REFUSAL, next(words, "")
     elif act.failed and tool_action == ToolAction.DELEGATE:
-        kind, next_state, tags = Ending.AGENT_FAILURE, act.text, ("subagent", str(session.SubagentState.FAILED))
+        kind, next_state, tags = (
+            Ending.AGENT_FAILURE,
+            act.text,
+            ("subagent", str(session.SubagentState.FAILED)),
+        )
     elif has_failed(act):
         kind, next_state = Ending.FAILURE, error_in(act.text).describe(action)
         tags = tags if act.failed else (*tags, "printed")
     else:
         kind = Ending.SUCCESS
     is_too_short = kind is Ending.AGENT_FAILURE and len(act.text) <= MIN_REPORT_CHARS
-    if is_too_short or (kind is Ending.FAILURE and is_noise(act)) or (kind is Ending.SUCCESS and not shown):
+    if (
+        is_too_short
+        or (kind is Ending.FAILURE and is_noise(act))
+        or (kind is Ending.SUCCESS and not shown)
+    ):
         return None
     return Outcome(
         kind=kind, at=act.at, session=part.session, act=act.id, agent=part.agent or act.agent,
@@ -115,8 +150,13 @@ def _call_outcome(part: SessionPart, number: int, shown: tuple[str, ...]) -> Out
     )  # fmt: skip
 
 
-def _report_outcome(part: SessionPart, act: Act, report: session.SubagentReport | None) -> Outcome | None:
-    has_failed = report is not None and report.state in (session.SubagentState.FAILED, session.SubagentState.KILLED)
+def _report_outcome(
+    part: SessionPart, act: Act, report: session.SubagentReport | None
+) -> Outcome | None:
+    has_failed = report is not None and report.state in (
+        session.SubagentState.FAILED,
+        session.SubagentState.KILLED,
+    )
     if report is None or not has_failed or len(report.text) <= MIN_REPORT_CHARS:
         return None
     return Outcome(
@@ -125,11 +165,15 @@ def _report_outcome(part: SessionPart, act: Act, report: session.SubagentReport 
     )  # fmt: skip
 
 
-def _turn_outcome(part: SessionPart, act: Act, acts: Sequence[Act], shown: Sequence[ShownMemory]) -> Outcome | None:
+def _turn_outcome(
+    part: SessionPart, act: Act, acts: Sequence[Act], shown: Sequence[ShownMemory]
+) -> Outcome | None:
     """`acts`: the prompt before, and all that was done for it."""
     # Reminders before a call belong to that call.
     first, last = (one.at.plus(seconds=-SHOWN_BEFORE_S).micros for one in (acts[0], act))
-    ids = tuple(dict.fromkeys(one.memory for one in shown if not one.call and first <= one.at.micros < last))
+    ids = tuple(
+        dict.fromkeys(one.memory for one in shown if not one.call and first <= one.at.micros < last)
+    )
     is_again = is_re_ask(act.text)
     if not is_again and not ids:
         return None
@@ -146,15 +190,23 @@ def _what(act: Act) -> str:
 
 
 def _last_prompt(acts: Sequence[Act]) -> Act | None:
-    return next((one for one in reversed(acts) if one.speaker is Speaker.PERSON and one.use is None), None)
+    return next(
+        (one for one in reversed(acts) if one.speaker is Speaker.PERSON and one.use is None), None
+    )
 
 
 def _shown_before(act: Act, before: Sequence[Act], shown: Sequence[ShownMemory]) -> tuple[str, ...]:
     """What the agent was reminded of before this very call, or shown since the last call of this turn ended."""
     if not shown:
         return ()
-    asked, ran = _last_prompt(before), next((one for one in reversed(before) if one.use is not None), None)
-    starts = [*([asked.at.plus(seconds=-SHOWN_BEFORE_S)] if asked else []), *([ran.at] if ran else [])]
+    asked, ran = (
+        _last_prompt(before),
+        next((one for one in reversed(before) if one.use is not None), None),
+    )
+    starts = [
+        *([asked.at.plus(seconds=-SHOWN_BEFORE_S)] if asked else []),
+        *([ran.at] if ran else []),
+    ]
     since = max(starts).micros if starts else act.at.micros + 1
     told = (one.memory for one in shown if not one.call and since <= one.at.micros <= act.at.micros)
     return tuple(dict.fromkeys([*(one.memory for one in shown if one.call == act.id), *told]))

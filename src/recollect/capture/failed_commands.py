@@ -42,7 +42,9 @@ class CommandError(NamedTuple):
     kind: ErrorKind = ErrorKind.OTHER
     shape: str = ""  # `{0}` is where its name stands
     names: tuple[str, ...] = ()  # short names out of the error: what a mending step may speak of
-    cure: Pattern | None = None  # what a mending command has that the failed one had not, where that is known
+    cure: Pattern | None = (
+        None  # what a mending command has that the failed one had not, where that is known
+    )
 
     def describe(self, *commands: str) -> str:
         for name in self.names:
@@ -61,11 +63,15 @@ def error_in(output: str) -> CommandError:
     for kind, shape, patterns, cure in _kinds():
         if kind is ErrorKind.TESTS:
             linted = dict.fromkeys("".join(groups) for groups in _ERRORS.linted.findall(text))
-            if rules := tuple(rule for rule in linted if _is_name(rule, _NAME_WORDS.in_rules))[:_MAX_RULES]:
+            if rules := tuple(rule for rule in linted if _is_name(rule, _NAME_WORDS.in_rules))[
+                :_MAX_RULES
+            ]:
                 return CommandError(ErrorKind.LINT, "{0}", rules)
         for found in filter(None, (pattern.search(text) for pattern in patterns)):
             name = next((group for group in found.groups() if group), "").rstrip(".:,")
-            return CommandError(kind, shape, (name,) if "{0}" in shape and _is_name(name) else (), cure)
+            return CommandError(
+                kind, shape, (name,) if "{0}" in shape and _is_name(name) else (), cure
+            )
     return CommandError()
 
 
@@ -93,7 +99,9 @@ def _kinds() -> tuple[tuple[ErrorKind, str, tuple[Pattern, ...], Pattern | None]
     parts, found = read["parts"], []
     for row in read["kinds"]:
         sources = [row["pattern"]] if isinstance(row["pattern"], str) else row["pattern"]
-        patterns = tuple(compiled(source, parts, re.IGNORECASE | re.MULTILINE) for source in sources)
+        patterns = tuple(
+            compiled(source, parts, re.IGNORECASE | re.MULTILINE) for source in sources
+        )
         cure = compiled(row["cure"], parts, re.IGNORECASE) if "cure" in row else None
         found.append((ErrorKind(row.get("kind", "other")), row["says"], patterns, cure))
     return tuple(found)
@@ -103,7 +111,9 @@ def _is_name(name: str, harmless: frozenset[str] = frozenset()) -> bool:
     """Short, and without a word that could be read as an order."""
     parts = _parts(name)
     is_short = 0 < len(name) <= _MAX_NAME_CHARS and 0 < len(parts) <= _MAX_NAME_PARTS
-    orders = _NAME_WORDS.orders - (_NAME_WORDS.in_variables if _ERRORS.variable.fullmatch(name) else harmless)
+    orders = _NAME_WORDS.orders - (
+        _NAME_WORDS.in_variables if _ERRORS.variable.fullmatch(name) else harmless
+    )
     return is_short and "://" not in name and orders.isdisjoint(parts)
 
 
@@ -122,7 +132,11 @@ def is_noise(act: Act) -> bool:
     if act.use is None or act.use.action is not ToolAction.RUN:
         return False
     command = command_of(act.use.what)
-    return command is None or only_shows(command) or error_in(act.text).kind in (ErrorKind.CUT_OFF, ErrorKind.SHELL)
+    return (
+        command is None
+        or only_shows(command)
+        or error_in(act.text).kind in (ErrorKind.CUT_OFF, ErrorKind.SHELL)
+    )
 
 
 def has_failed(act: Act) -> bool:
@@ -137,30 +151,43 @@ def has_failed(act: Act) -> bool:
         return True
     if not _is_result_hidden(act.use.what):
         return False
-    is_linter = _PATTERNS.lints.search(f"{command.program} {command.verb} {' '.join(command.words[:2])}")
+    is_linter = _PATTERNS.lints.search(
+        f"{command.program} {command.verb} {' '.join(command.words[:2])}"
+    )
     if is_linter and error_in(act.text).kind is ErrorKind.LINT:
         return True
     # The first and the last lines tell: the middle may be a log.
     lines = [line for line in act.text.splitlines() if line.strip()]
     error = error_in("\n".join(lines if len(lines) <= _END_LINES else [*lines[:2], *lines[-3:]]))
-    return not is_check and error.shape != "" and error.kind not in (ErrorKind.TESTS, ErrorKind.LINT)
+    return (
+        not is_check and error.shape != "" and error.kind not in (ErrorKind.TESTS, ErrorKind.LINT)
+    )
 
 
 def has_worked(act: Act, line: str) -> bool:
     """Where the exit code is hidden, it must have printed something, and no error, and nothing was discarded."""
     if not _is_result_hidden(line):
         return True
-    return not _PATTERNS.unseen.search(line) and bool(act.text.strip()) and not error_in(act.text).shape
+    return (
+        not _PATTERNS.unseen.search(line)
+        and bool(act.text.strip())
+        and not error_in(act.text).shape
+    )
 
 
 def _is_result_hidden(line: str) -> bool:
-    return re.sub(r"\s*2>&1", "", undressed_end(line)) != re.sub(r"\s*2>&1", "", line.strip()) or " | " in line
+    return (
+        re.sub(r"\s*2>&1", "", undressed_end(line)) != re.sub(r"\s*2>&1", "", line.strip())
+        or " | " in line
+    )
 
 
 def only_shows(command: Command) -> bool:
     if command.family in _WORDS.shows or f"{command.family}:{command.verb}" in _WORDS.showing_verbs:
         return True
-    is_inline = command.family in _INTERPRETERS and not _INLINE_CODE.isdisjoint((*command.words, command.verb))
+    is_inline = command.family in _INTERPRETERS and not _INLINE_CODE.isdisjoint(
+        (*command.words, command.verb)
+    )
     return is_inline or command.text.startswith("command -v")
 
 
@@ -173,7 +200,9 @@ def is_one_off(command: Command) -> bool:
 def _is_check(command: Command) -> bool:
     """It runs tests, checks or builds: what it prints says how that went."""
     words = f"{command.verb} {' '.join(command.words)}"
-    is_reporting = command.family in _WORDS.reporters and _PATTERNS.reporting.search(words) is not None
+    is_reporting = (
+        command.family in _WORDS.reporters and _PATTERNS.reporting.search(words) is not None
+    )
     return command.family in _WORDS.checkers or is_reporting
 
 
@@ -235,7 +264,11 @@ def mends(failed: Command, worked: Command, error: CommandError) -> bool:
         return error.kind is ErrorKind.NO_TARGET and failed.dress == worked.dress and is_alike
     if error.cure is not None and _has_cure(failed, worked, error.cure):
         return True
-    if error.kind is ErrorKind.TESTS and set(failed.dress) >= set(worked.dress) and failed.program == worked.program:
+    if (
+        error.kind is ErrorKind.TESTS
+        and set(failed.dress) >= set(worked.dress)
+        and failed.program == worked.program
+    ):
         return False  # what it looked at is wrong: no option mends that
     lost = set(failed.operands) - {*worked.words}
     more = set(worked.operands) - {*failed.words}
@@ -243,11 +276,17 @@ def mends(failed: Command, worked: Command, error: CommandError) -> bool:
         if failed.place and worked.place not in ("", failed.place):
             return True
         if lost:
-            return {path.rpartition("/")[2] for path in lost} == {path.rpartition("/")[2] for path in more}
+            return {path.rpartition("/")[2] for path in lost} == {
+                path.rpartition("/")[2] for path in more
+            }
     else:
         # An option with another value has another target. Numbers are only settings.
         mine, theirs = _option_values(failed), _option_values(worked)
-        differ = [(mine[name], theirs[name]) for name in mine.keys() & theirs.keys() if mine[name] != theirs[name]]
+        differ = [
+            (mine[name], theirs[name])
+            for name in mine.keys() & theirs.keys()
+            if mine[name] != theirs[name]
+        ]
         if lost or any(not (ours.isdigit() and others.isdigit()) for ours, others in differ):
             return False
     return not more or failed.family in {"git", "docker", "kubectl", "terraform"}
@@ -265,7 +304,9 @@ def _has_cure(failed: Command, worked: Command, cure: Pattern) -> bool:
 
 
 def _option_values(command: Command) -> dict[str, str]:
-    found = dict(word.split("=", 1) for word in command.words if word.startswith("-") and "=" in word)
+    found = dict(
+        word.split("=", 1) for word in command.words if word.startswith("-") and "=" in word
+    )
     for option, word in pairwise(command.words):
         if option.startswith("-") and "=" not in option and not word.startswith("-"):
             found[option] = word
@@ -302,7 +343,9 @@ def names_error(step: Command, error: CommandError) -> bool:
     ports = table("command_likeness.toml")["ports"]
     for name in error.names:
         last = re.split(r"[/.:]", name.lower())[-1]
-        if (len(last) >= 3 and last in said) or not set(ports.get(name, "").split()).isdisjoint(said.split()):
+        if (len(last) >= 3 and last in said) or not set(ports.get(name, "").split()).isdisjoint(
+            said.split()
+        ):
             return is_preparation(step, step) or not _is_check(step)
     return False
 
@@ -316,10 +359,15 @@ def is_workaround(failed: str, fix: str) -> bool:
         return False
     if failed != fix and undressed_end(failed) == undressed_end(fix):
         return True  # it only shows less
-    steps, fewer = ({part for part in c.dress if " " in part and not _PATTERNS.sets_up.match(part)} for c in (one, two))
+    steps, fewer = (
+        {part for part in c.dress if " " in part and not _PATTERNS.sets_up.match(part)}
+        for c in (one, two)
+    )
     gone = [word for word in one.words if word not in two.words]
     added = [word for word in two.words if word not in one.words]
-    runs_fewer_tests = one.family in _WORDS.selectable and any(map(_PATTERNS.selects.fullmatch, added))
+    runs_fewer_tests = one.family in _WORDS.selectable and any(
+        map(_PATTERNS.selects.fullmatch, added)
+    )
     return fewer < steps or runs_fewer_tests or any(map(_PATTERNS.strict.fullmatch, gone))
 
 

@@ -16,7 +16,14 @@ from recollect.base.structs import Struct, replace
 from recollect.base.text import first_line_title
 from recollect.capture import failed_commands as commands
 from recollect.capture.call_outcomes import is_re_ask
-from recollect.capture.failed_commands import CommandError, ErrorKind, error_in, is_tellable, shape_of, without_name
+from recollect.capture.failed_commands import (
+    CommandError,
+    ErrorKind,
+    error_in,
+    is_tellable,
+    shape_of,
+    without_name,
+)
 from recollect.capture.prompt_text import masked
 from recollect.capture.tables import Patterns, Words
 from recollect.model.command import SPEECH, Command, How, Lesson, command_of, rule_list
@@ -41,12 +48,16 @@ _WORDS = Words("lesson_evidence")
 class Fix(Struct):
     lesson: Lesson
     first: int  # where it first failed
-    is_sure: bool = False  # worth asking a person about. Otherwise it must occur in another session first.
+    is_sure: bool = (
+        False  # worth asking a person about. Otherwise it must occur in another session first.
+    )
     act: str = ""  # the id of the call that worked: the same fix read again ends in the same call
     at: int = 0  # where that call stands among the acts
 
 
-class _OpenFailure(Struct, frozen=False):  # a command that failed, while nothing that mends it was seen
+class _OpenFailure(
+    Struct, frozen=False
+):  # a command that failed, while nothing that mends it was seen
     command: Command
     error: CommandError
     first: int
@@ -92,11 +103,19 @@ class _History:
         elif use.action is ToolAction.EDIT and use.files and not act.failed:
             file = use.files[0]
             # Once is a slip of the agent; twice, and the file is not what it is taken for.
-            if self.missed.pop(file, 0) > 1 and file in self.reread and commands.is_tellable_path(file):
+            if (
+                self.missed.pop(file, 0) > 1
+                and file in self.reread
+                and commands.is_tellable_path(file)
+            ):
                 yield Fix(Lesson(file, file, How.READ_AGAIN, _STALE), at)
             self.reread.discard(file)
-            self.steps.append(_Step(at, file=file, switched_off=commands.switched_off(file, act.text)))
-        elif use.action is ToolAction.EDIT and use.files and error_in(act.text).describe() == _STALE:
+            self.steps.append(
+                _Step(at, file=file, switched_off=commands.switched_off(file, act.text))
+            )
+        elif (
+            use.action is ToolAction.EDIT and use.files and error_in(act.text).describe() == _STALE
+        ):
             self.missed[use.files[0]] += 1
         elif use.action is ToolAction.READ:
             self.reread.update(file for file in use.files if file in self.missed)
@@ -119,7 +138,9 @@ class _History:
         still: list[_OpenFailure] = []
         again = any(commands.is_same(one.command, command) for one in self.open)
         for one in self.open:
-            if commands.is_same(one.command, command) or (one.rules and commands.includes(command, one.command)):
+            if commands.is_same(one.command, command) or (
+                one.rules and commands.includes(command, one.command)
+            ):
                 yield from self._explain_success(one)
             elif commands.mends(one.command, command, one.error):
                 # Where the command itself had failed too, the others were tries on the way: one lesson, not several.
@@ -136,14 +157,22 @@ class _History:
         """The same command works now: find what made the difference."""
         kind, failed = one.error.kind, one.command
         since = [step for step in self.steps if step.at > one.first]
-        ran = [step.command for step in since if step.command is not None and is_tellable(step.command.general)]
+        ran = [
+            step.command
+            for step in since
+            if step.command is not None and is_tellable(step.command.general)
+        ]
         akin = [command for command in ran if commands.names_error(command, one.error)]
         changed = [step.file for step in since if step.file]
         switched_off = "\n".join(step.switched_off for step in since)
         if one.rules:
             # Which file it was says nothing for the next time; the rules do. A lint hook checks every push.
             kept = [rule for rule in one.rules if rule not in switched_off]
-            last = f"git {failed.verb}" if failed.family == "git" else failed.general.rpartition(" && ")[2].strip()
+            last = (
+                f"git {failed.verb}"
+                if failed.family == "git"
+                else failed.general.rpartition(" && ")[2].strip()
+            )
             if changed and kept and is_tellable(last):
                 yield Fix(Lesson(last, rule_list(kept), How.RULE), one.first)
         elif switched_off.strip():
@@ -161,7 +190,9 @@ class _History:
         else:
             is_lost = kind in (ErrorKind.NO_FILE, ErrorKind.NO_TARGET)
             for step in reversed(ran):
-                if commands.is_preparation(step, failed) or (is_lost and step.family == "cd" and step.words):
+                if commands.is_preparation(step, failed) or (
+                    is_lost and step.family == "cd" and step.words
+                ):
                     yield from _make_lesson(one, step, How.AFTER)
                     return
 
@@ -171,10 +202,19 @@ def _make_lesson(one: _OpenFailure, fix: Command, how: How) -> Iterator[Fix]:
         return
     failed, works = one.command.general, fix.general
     folder = re.match(r"cd \S+ && ", failed)
-    if folder and works.startswith(folder[0]):  # both were run in the same folder: that made no difference
+    if folder and works.startswith(
+        folder[0]
+    ):  # both were run in the same folder: that made no difference
         failed, works = failed[folder.end() :], works[folder.end() :]
-    if one.error.kind is ErrorKind.NO_FILE and one.command.place and fix.place not in ("", one.command.place):
-        failed, works = one.command.place, fix.place  # a script that lies elsewhere, whatever it is given
+    if (
+        one.error.kind is ErrorKind.NO_FILE
+        and one.command.place
+        and fix.place not in ("", one.command.place)
+    ):
+        failed, works = (
+            one.command.place,
+            fix.place,
+        )  # a script that lies elsewhere, whatever it is given
     if failed != works and is_tellable(failed) and is_tellable(works):
         told = one.error.describe(failed, works)
         # Everyone knows how to mend what git itself complains about.
@@ -203,7 +243,9 @@ def confirmed_at(fix: Fix, acts: Sequence[Act]) -> int | None:
         if is_after and is_re_ask(act.text):
             return None
         # Nobody else spoke between the fix and these words.
-        is_next = is_after and all(one.speaker is not Speaker.PERSON for one in acts[fix.at + 1 : number])
+        is_next = is_after and all(
+            one.speaker is not Speaker.PERSON for one in acts[fix.at + 1 : number]
+        )
         if _names_fix(act.text, fix.lesson) or (is_next and _CUES.says_so.search(masked(act.text))):
             return number
     return None
@@ -214,10 +256,19 @@ def _was_printed(command: str, acts: Sequence[Act], *, strict: bool = False) -> 
     failed is like it."""
     # Options are common, too, as long as they bring no value of their own.
     common = _WORDS.anyones | {".", "./...", "&&"}
-    known = {word for pair in _word_pairs(command) for word in pair if word in common or _CUES.option.fullmatch(word)}
+    known = {
+        word
+        for pair in _word_pairs(command)
+        for word in pair
+        if word in common or _CUES.option.fullmatch(word)
+    }
     pairs = {pair for pair in _word_pairs(command) if not known.issuperset(pair)}
     for act in acts:
-        ran = command_of(act.use.what) if act.use is not None and act.use.action is ToolAction.RUN else None
+        ran = (
+            command_of(act.use.what)
+            if act.use is not None and act.use.action is ToolAction.RUN
+            else None
+        )
         if not pairs or (ran is not None and ran.general.endswith(command)):
             return False  # what it prints itself, or anything after it, does not count
         if act.speaker is Speaker.PERSON:
@@ -232,8 +283,15 @@ def _was_printed(command: str, acts: Sequence[Act], *, strict: bool = False) -> 
 def _word_pairs(text: str) -> Iterator[tuple[str, str]]:
     """As a reader sees them: without what is invisible, tags and wide letters as the letters they stand for."""
     if not text.isascii():
-        shown = "".join(chr(ord(char) - _TAG_CHARS) if 0 < ord(char) - _TAG_CHARS < 0x7F else char for char in text)
-        text = "".join(char for char in unicodedata.normalize("NFKC", shown) if unicodedata.category(char) != "Cf")
+        shown = "".join(
+            chr(ord(char) - _TAG_CHARS) if 0 < ord(char) - _TAG_CHARS < 0x7F else char
+            for char in text
+        )
+        text = "".join(
+            char
+            for char in unicodedata.normalize("NFKC", shown)
+            if unicodedata.category(char) != "Cf"
+        )
     return pairwise(word.rstrip(".:!?").lower() for word in _CUES.token.findall(text))
 
 
@@ -241,8 +299,16 @@ def _names_fix(text: str, learnt: Lesson) -> bool:
     if learnt.how not in (How.INSTEAD, How.AFTER):
         return False
     said = text.casefold()
-    new = [word for word in learnt.fix.split() if learnt.how is How.AFTER or word not in learnt.failed.split()]
-    named = [word.strip("\"'=").casefold() for word in new if not word.startswith("-") and word not in (SPEECH, "&&")]
+    new = [
+        word
+        for word in learnt.fix.split()
+        if learnt.how is How.AFTER or word not in learnt.failed.split()
+    ]
+    named = [
+        word.strip("\"'=").casefold()
+        for word in new
+        if not word.startswith("-") and word not in (SPEECH, "&&")
+    ]
     named = [part for word in named for part in word.split("=") if part not in _WORDS.common]
     if not named:
         return learnt.fix.casefold() in said
@@ -253,7 +319,11 @@ def _names_fix(text: str, learnt: Lesson) -> bool:
 
 
 def seen_in_sessions(rule: Rule) -> tuple[str, ...]:
-    return tuple(tag.removeprefix(Lesson.SESSION_TAG) for tag in rule.tags if tag.startswith(Lesson.SESSION_TAG))
+    return tuple(
+        tag.removeprefix(Lesson.SESSION_TAG)
+        for tag in rule.tags
+        if tag.startswith(Lesson.SESSION_TAG)
+    )
 
 
 def promotion_plan(rules: Iterable[Rule], *, now: Moment) -> Plan:
@@ -264,7 +334,9 @@ def promotion_plan(rules: Iterable[Rule], *, now: Moment) -> Plan:
         if rule.status is not Status.CANDIDATE or rule.origin != Lesson.ORIGIN:
             continue
         if len(seen_in_sessions(rule)) >= MIN_SESSIONS or CONFIRMED_TAG in rule.tags:
-            changes.append(Update.between(rule, replace(rule, status=Status.ACTIVE, reinforced_at=now)))
+            changes.append(
+                Update.between(rule, replace(rule, status=Status.ACTIVE, reinforced_at=now))
+            )
             new = Lesson.read(rule.body)
             for old in standing:  # a lesson that says the opposite takes the place of one in force
                 known = Lesson.read(old.body) if old.status is Status.ACTIVE else None
@@ -283,12 +355,16 @@ def is_same_lesson(one: Lesson, two: Lesson) -> bool:
     return one.how is two.how and (is_equal or _lesson_key(one) == _lesson_key(two))
 
 
-def seen_again(rule: Rule, again: Lesson, session: str, *, now: Moment, is_confirmed: bool = False) -> Rule:
+def seen_again(
+    rule: Rule, again: Lesson, session: str, *, now: Moment, is_confirmed: bool = False
+) -> Rule:
     """The rule after the lesson was seen again; unchanged where this session was counted before. A lesson that had
     faded, or was only counted, waits again."""
     is_new = session not in seen_in_sessions(rule)
     told = Lesson.read(rule.body)
-    words = _merge(told, again).sentence() if told and (is_new or told.how is How.RULE) else rule.body
+    words = (
+        _merge(told, again).sentence() if told and (is_new or told.how is How.RULE) else rule.body
+    )
     if not is_new and words == rule.body and (not is_confirmed or CONFIRMED_TAG in rule.tags):
         return rule
     added = [f"{Lesson.SESSION_TAG}{session}"] if is_new else []
@@ -320,7 +396,10 @@ def _lesson_key(one: Lesson) -> tuple[object, ...] | None:
 
 def _lasting_words(command: Command) -> frozenset[str]:
     every = (word for part in (*command.dress, *command.words) for word in part.split())
-    words = {word.rstrip("/").rpartition("/")[2] if word.startswith(("/", "~", "./")) else word for word in every}
+    words = {
+        word.rstrip("/").rpartition("/")[2] if word.startswith(("/", "~", "./")) else word
+        for word in every
+    }
     if command.family == "git":
         words = {word for word in words if word.startswith("-") or word in _PUBLIC_NAMES}
     return frozenset(word for word in words if word and not _CUES.once.fullmatch(word))
@@ -333,7 +412,12 @@ def _merge(old: Lesson, new: Lesson) -> Lesson:
     if old.how in (How.READ_AGAIN, How.CHANGED):
         return old
     error = old.error if old.error == new.error else without_name(shape_of(old.error))
-    return replace(old, failed=_shared_words(old.failed, new.failed), fix=_shared_words(old.fix, new.fix), error=error)
+    return replace(
+        old,
+        failed=_shared_words(old.failed, new.failed),
+        fix=_shared_words(old.fix, new.fix),
+        error=error,
+    )
 
 
 def _shared_words(one: str, two: str) -> str:
@@ -341,4 +425,6 @@ def _shared_words(one: str, two: str) -> str:
     ours, theirs = one.split(), two.split()
     if len(ours) != len(theirs):
         return min(one, two, key=len)
-    return " ".join(mine if mine == yours else SPEECH for mine, yours in zip(ours, theirs, strict=True))
+    return " ".join(
+        mine if mine == yours else SPEECH for mine, yours in zip(ours, theirs, strict=True)
+    )

@@ -12,7 +12,16 @@ from typing import NamedTuple
 from recollect.base.structs import replace
 from recollect.base.text import clip, one_line
 from recollect.capture.prompt_rules import WAITS, scope_of, word_rule
-from recollect.capture.prompt_text import BLOT, FENCE, Action, Draft, FoundRule, masked, sentences, spoken_text
+from recollect.capture.prompt_text import (
+    BLOT,
+    FENCE,
+    Action,
+    Draft,
+    FoundRule,
+    masked,
+    sentences,
+    spoken_text,
+)
 from recollect.capture.tables import Patterns
 from recollect.model.ask import Ask, Use, read_objects
 from recollect.model.memory import Lane, Memory, RuleType
@@ -29,7 +38,9 @@ _COMMANDS = re.compile(
     r"(?:^|[\s;&|(/])(?:recollect|ai)\s+(?:pin|edit|forget|delete|merge|split|compact|undo|capture|archive|restore"
     r"|rule\s+(?:add|retire)|note\s+(?:save|evolve|archive|restore)|inbox\s+(?:accept|edit|reject))\b"
 )
-_OWN_FILES = re.compile(r"(?:^|/)(?:\.ai/memory|memory-cold|_inbox|_always-load)/|(?:^|/)memory/[^/]+\.md$")
+_OWN_FILES = re.compile(
+    r"(?:^|/)(?:\.ai/memory|memory-cold|_inbox|_always-load)/|(?:^|/)memory/[^/]+\.md$"
+)
 MIN_ACTS, LAST_ACTS, MAX_LEARNINGS = 10, 50, 5
 _CHARS, _MAX_WORDS = range(25, 260), 45
 _MODEL_CHARS, _MIN_QUOTE_CHARS, _ACT_CHARS = range(15, 260), 12, 800
@@ -41,7 +52,9 @@ def is_unsure(draft: Draft) -> bool:
     if draft.found:
         return all(found.action is not Action.STORED for found in draft.found)
     open_to_doubt = (piece for piece in draft.pieces if not piece.veto and not draft.whole)
-    return any(one.score > 0 if one.odds is None else one.odds > WAITS - NEARLY for one in open_to_doubt)
+    return any(
+        one.score > 0 if one.odds is None else one.odds > WAITS - NEARLY for one in open_to_doubt
+    )
 
 
 def ask_if_rule(draft: Draft) -> Ask:
@@ -54,14 +67,18 @@ def read_rule(text: str, draft: Draft) -> Draft:
     for one in read_objects(text, "{"):
         if one.get("rule") is True and isinstance(words := one.get("quote"), str):
             quote = words.strip()[:_MAX_QUOTE_CHARS]
-            rule_type = next((known for known in _RULE_TYPES if known == one.get("type")), rule_type)
+            rule_type = next(
+                (known for known in _RULE_TYPES if known == one.get("type")), rule_type
+            )
     if len(quote.split()) < _MIN_QUOTE_WORDS and quote.isascii():
         return draft.drop("a language model sees no rule in it")
     if _normalize(quote) not in _normalize(_spoken_words(draft)):
         return draft.drop("a language model quoted what was not said")
     waiting = [found for found in draft.found if _is_overlapping(found.rule, quote)]
     if waiting:  # worded as it is in the inbox, so that it is known there
-        return replace(draft, found=tuple(replace(one, action=Action.STORED) for one in waiting), dropped="")
+        return replace(
+            draft, found=tuple(replace(one, action=Action.STORED) for one in waiting), dropped=""
+        )
     rule = word_rule([quote], draft.language)
     reason = "a language model took it for a rule"
     found = FoundRule(rule, rule_type, scope_of(draft, quote), Action.STORED, reason, 0.0)
@@ -75,7 +92,9 @@ def _normalize(text: str) -> str:
 
 def _spoken_words(draft: Draft) -> str:
     said = spoken_text(draft.text, draft.seen)
-    return said if len(said) <= _MAX_CHARS else f"{said[: _MAX_CHARS // 2]} {said[-_MAX_CHARS // 2 :]}"
+    return (
+        said if len(said) <= _MAX_CHARS else f"{said[: _MAX_CHARS // 2]} {said[-_MAX_CHARS // 2 :]}"
+    )
 
 
 def _is_overlapping(rule: str, quote: str) -> bool:
@@ -92,7 +111,11 @@ class Proposal(NamedTuple):  # new words for a memory, or, without an id, someth
 
 def find_turn(acts: Sequence[Act], number: int) -> Sequence[Act]:
     """From what the person said last, at this act or before it, to the end."""
-    before = [i for i, act in enumerate(acts[: number + 1]) if act.speaker is Speaker.PERSON and not act.agent]
+    before = [
+        i
+        for i, act in enumerate(acts[: number + 1])
+        if act.speaker is Speaker.PERSON and not act.agent
+    ]
     return acts[before[-1] :] if before else acts
 
 
@@ -113,7 +136,9 @@ def has_written_memory(acts: Sequence[Act]) -> bool:
 
 
 def last_messages(acts: Sequence[Act]) -> tuple[Act, ...]:
-    return tuple(act for act in acts if act.speaker in _SPEAKERS and act.text and not act.agent)[-50:]
+    return tuple(act for act in acts if act.speaker in _SPEAKERS and act.text and not act.agent)[
+        -50:
+    ]
 
 
 def lane_of(acts: Sequence[Act]) -> Lane:
@@ -124,7 +149,9 @@ def lane_of(acts: Sequence[Act]) -> Lane:
 
 def ask_for_proposals(said: Sequence[Act], known: Sequence[Memory]) -> Ask:
     heard = "\n\n".join(f"[{act.speaker}] {clip(act.text, _MESSAGE_CHARS)}" for act in said)
-    listed = "\n\n".join(f"## {one.id} ({one.kind}): {one.title}\n{clip(one.body, _MEMORY_CHARS)}" for one in known)
+    listed = "\n\n".join(
+        f"## {one.id} ({one.kind}): {one.title}\n{clip(one.body, _MEMORY_CHARS)}" for one in known
+    )
     asked = f"<messages>\n{heard}\n</messages>\n\nKnown memories:\n\n{listed or '(none)'}"
     return Ask(Use.REVIEW, (("asked", asked),))
 
@@ -136,9 +163,17 @@ def read_proposals(answer: str, known: Sequence[Memory]) -> tuple[Proposal, ...]
         content, name = one.get("content"), one.get("name")
         body, old = content.strip() if isinstance(content, str) else "", by_id.get(str(name))
         if name is None and 0 < len(body) <= _NEW_CHARS:
-            rule_type = next((known for known in RuleType if known == one.get("type")), RuleType.DEVOPS)
-            found.setdefault(one_line(body).casefold(), Proposal(one_line(body), rule_type=rule_type))
-        elif old is not None and 0 < len(body) <= _REWRITE_CHARS and one_line(body) != one_line(old.body):
+            rule_type = next(
+                (known for known in RuleType if known == one.get("type")), RuleType.DEVOPS
+            )
+            found.setdefault(
+                one_line(body).casefold(), Proposal(one_line(body), rule_type=rule_type)
+            )
+        elif (
+            old is not None
+            and 0 < len(body) <= _REWRITE_CHARS
+            and one_line(body) != one_line(old.body)
+        ):
             found.setdefault(old.id, Proposal(body, old.id))
     return tuple(found.values())[:MAX_PROPOSALS]
 
@@ -167,14 +202,20 @@ def find_learnings(acts: Sequence[Act], *, last: int = LAST_ACTS) -> tuple[Learn
         text = act.text
         if lane is Lane.AGENT:  # what it says itself: without code, quotes and tables
             lines = FENCE.sub("\n\n", text).splitlines()
-            text = "\n".join("" if line.lstrip().startswith((">", "|", "$", "    ")) else line for line in lines)
+            text = "\n".join(
+                "" if line.lstrip().startswith((">", "|", "$", "    ")) else line for line in lines
+            )
         for piece in sentences(text, masked(text) if lane is Lane.USER else text):
-            is_cut = lane is Lane.AGENT and _CUES.second_half.match(_CUES.list_marks.sub("", piece.text))
+            is_cut = lane is Lane.AGENT and _CUES.second_half.match(
+                _CUES.list_marks.sub("", piece.text)
+            )
             kind = None if BLOT in piece.seen or piece.veto or is_cut else _kind(piece.text)
             if kind is not None:
                 learnt = Learning(_trim(piece.text), kind, lane)
                 found.setdefault(learnt.text.casefold(), learnt)
-    return tuple(sorted(found.values(), key=lambda one: list(LearningKind).index(one.kind))[:MAX_LEARNINGS])
+    return tuple(
+        sorted(found.values(), key=lambda one: list(LearningKind).index(one.kind))[:MAX_LEARNINGS]
+    )
 
 
 def ask_for_learnings(acts: Sequence[Act]) -> Ask | None:
@@ -193,7 +234,11 @@ def read_learnings(text: str, acts: Sequence[Act]) -> tuple[Learning, ...]:
     found: dict[str, Learning] = {}
     for one in read_objects(text):
         learnt, quote = one.get("learning"), one.get("quote")
-        if not isinstance(learnt, str) or not isinstance(quote, str) or len(_normalize(quote)) < _MIN_QUOTE_CHARS:
+        if (
+            not isinstance(learnt, str)
+            or not isinstance(quote, str)
+            or len(_normalize(quote)) < _MIN_QUOTE_CHARS
+        ):
             continue
         lane = _lane(_normalize(quote), _last(acts))
         words = one_line(quote if lane is Lane.USER else learnt)
@@ -208,9 +253,17 @@ def _kind(sentence: str) -> LearningKind | None:
         return None
     if any(one.search(sentence) for one in (_CUES.unstated, _CUES.hidden, _CUES.long_quote)):
         return None
-    if _CUES.leans.match(text) or any(one.search(text) for one in (_CUES.guess, _CUES.plan, _CUES.now, _CUES.vague)):
+    if _CUES.leans.match(text) or any(
+        one.search(text) for one in (_CUES.guess, _CUES.plan, _CUES.now, _CUES.vague)
+    ):
         return None
-    return LearningKind.CAUSE if _CUES.cause.search(text) else LearningKind.NEED if _CUES.need.search(text) else None
+    return (
+        LearningKind.CAUSE
+        if _CUES.cause.search(text)
+        else LearningKind.NEED
+        if _CUES.need.search(text)
+        else None
+    )
 
 
 def _trim(sentence: str) -> str:

@@ -31,7 +31,10 @@ _SENTENCE_ENDS = (".", "!", "?", "\u3002", "\uff01", "\uff1f")
 STORE = 4.0  # from here on a rule is in force at once
 STORE_IF_FIRM = 3.0  # the same, where its form is unmistakable
 INBOX = 2.5  # from here on it waits for the person
-_SPEAKS_FOR, _PLAIN = 1.0, 6.0  # from here on the form speaks for a rule at all, and it is as good as said
+_SPEAKS_FOR, _PLAIN = (
+    1.0,
+    6.0,
+)  # from here on the form speaks for a rule at all, and it is as good as said
 _BACKED = 3.0  # added to a sentence that the next one makes lasting
 
 # Log odds of the learned judge, at the real base rate, from which a rule is in force.
@@ -47,7 +50,13 @@ _QUESTION, _TASK, _MADE_LASTING = "a question", "a task", "what follows makes it
 _COMPLAINT, _OF_THE_PRODUCT = "what was done, not what is to be done", "what a thing has to do"
 # These rule out even a sentence that says itself that it is to last.
 _HARD_VETOES = frozenset(
-    (_QUESTION, "an order for this once", "somebody else's words", "said again of what was asked for", "a permission")
+    (
+        _QUESTION,
+        "an order for this once",
+        "somebody else's words",
+        "said again of what was asked for",
+        "a permission",
+    )
 )
 # These do not count against an unmistakable form: "stop adding notes, I never read them".
 _SOFT_VETOES = frozenset(("an idiom", "a story"))
@@ -64,7 +73,11 @@ def find_rules(text: str) -> Draft:
     draft = judge_prompt(text)
     if draft.dropped:
         return draft
-    rules = [rule for number in range(len(draft.pieces)) if (rule := _found_rule(draft, number)) and rule.rule]
+    rules = [
+        rule
+        for number in range(len(draft.pieces))
+        if (rule := _found_rule(draft, number)) and rule.rule
+    ]
     kept = tuple(rule for rule in rules if rule.action is not Action.DROPPED)
     refused = tuple(rule for rule in rules if rule.action is Action.DROPPED)
     nearest = max(draft.pieces, key=lambda piece: piece.score)
@@ -87,7 +100,9 @@ def judge_prompt(text: str) -> Draft:
     if not pieces or not any(map(str.isalpha, seen)):
         return Draft(text, spoken, dropped="pasted or quoted text alone")
     ends = (seen[:_HEAD_CHARS], seen[-_HEAD_CHARS:])
-    whole = next((why for why, pattern in spoken.whole_prompt.items() if any(map(pattern.search, ends))), "")
+    whole = next(
+        (why for why, pattern in spoken.whole_prompt.items() if any(map(pattern.search, ends))), ""
+    )
     own = prompt_text.spoken_text(text, seen)
     words = len(own.split()) if own.isascii() else max(len(own.split()), len(own) // 5)
     is_list = len(_LIST_ITEM.findall(seen)) >= _LONG_LIST and not prompt_text.is_own_list(seen)
@@ -108,7 +123,9 @@ def word_rule(sentences: Iterable[str], language: Language) -> str:
     for text in map(one_line, sentences):
         bare = text
         for needless in ("lead", "tail", "asides"):
-            bare = language.patterns[needless].sub("", bare) if needless in language.patterns else bare
+            bare = (
+                language.patterns[needless].sub("", bare) if needless in language.patterns else bare
+            )
         bare = bare.strip() or text
         for pattern, instead in language.rewrites:
             bare = pattern.sub(instead, bare, count=1)
@@ -119,7 +136,9 @@ def word_rule(sentences: Iterable[str], language: Language) -> str:
         elif bare.count(")") > bare.count("("):
             bare = bare[::-1].replace(")", "", 1)[::-1]
         first = next(iter(bare.split(maxsplit=1)), "")
-        if first.islower() and first.replace("'", "").rstrip(",").isalpha():  # a name keeps its case: `makeUser`, iOS
+        if (
+            first.islower() and first.replace("'", "").rstrip(",").isalpha()
+        ):  # a name keeps its case: `makeUser`, iOS
             bare = bare[0].upper() + bare[1:]
         if bare and not bare.endswith(_SENTENCE_ENDS):
             bare += "。" if re.search(r"[\u3040-\u30ff\u4e00-\u9fff]", bare) else "."
@@ -157,11 +176,19 @@ def _with_context(draft: Draft, number: int) -> tuple[Piece, ...]:
 
     def may_join(piece: Piece) -> bool:
         """Not what is a rule of its own, nor a question, nor a task."""
-        is_plain = not piece.veto and not is_like_a_rule(piece) and not {_TASK, "a wish"} & set(piece.signals)
+        is_plain = (
+            not piece.veto
+            and not is_like_a_rule(piece)
+            and not {_TASK, "a wish"} & set(piece.signals)
+        )
         return is_plain or piece.veto == _COMPLAINT
 
     is_short = piece.text.isascii() and len(one_line(piece.text).split()) <= _SHORT_WORDS
-    if number and (is_short or language.has("pointing", piece.seen)) and may_join(pieces[number - 1]):
+    if (
+        number
+        and (is_short or language.has("pointing", piece.seen))
+        and may_join(pieces[number - 1])
+    ):
         return pieces[number - 1 : number + 1]
     for following in pieces[number + 1 : number + 2]:
         is_part = language.has("back", following.seen) or (is_short and len(pieces) <= 3)
@@ -179,7 +206,9 @@ def action_of(piece: Piece) -> Action:
         return Action.STORED if is_sure_form else Action.INBOX
     if _TASK in piece.signals and piece.odds < SURE_IF_LIKE_A_RULE:
         return Action.INBOX
-    if _MADE_LASTING in piece.signals or (is_explicit and ": " in piece.seen):  # "remember this: ..."
+    if _MADE_LASTING in piece.signals or (
+        is_explicit and ": " in piece.seen
+    ):  # "remember this: ..."
         return Action.STORED
     if is_sure_form:
         least = SURE_IF_EXPLICIT if is_explicit or piece.score >= _PLAIN else SURE_IF_FIRM
@@ -210,13 +239,17 @@ def _weigh(pieces: Iterable[Piece], language: Language) -> tuple[Piece, ...]:
             continue
         own = judged[before]
         signals = (*own.signals, _MADE_LASTING)
-        judged[before] = replace(own, score=max(own.score, 0.0) + _BACKED, signals=signals, firm=True)
+        judged[before] = replace(
+            own, score=max(own.score, 0.0) + _BACKED, signals=signals, firm=True
+        )
         if last.score < INBOX or _is_explicit(last):
             judged[number] = replace(last, score=0.0)
     for number in range(1, len(judged)):
         # "The importer must skip empty lines. Never throw.": an order to the importer.
         if _OF_THE_PRODUCT in judged[number - 1].signals and not _is_explicit(judged[number]):
-            judged[number] = replace(judged[number], firm=False, score=min(judged[number].score, INBOX))
+            judged[number] = replace(
+                judged[number], firm=False, score=min(judged[number].score, INBOX)
+            )
     known = learned_judge(language.code)
     # It learned most from English. Elsewhere form decides where there is one, and words only add what waits.
     for number, piece in enumerate(judged):
@@ -233,10 +266,19 @@ def _weigh_form(piece: Piece, language: Language) -> Piece:
     names = tuple(signal.name for signal in said)
     explicit = not _EXPLICIT.isdisjoint(names)
     found = (why for why, pattern in language.vetoes.items() if pattern.search(seen))
-    veto = next((why for why in found if why in _HARD_VETOES or not (explicit or (firm and why in _SOFT_VETOES))), "")
+    veto = next(
+        (
+            why
+            for why in found
+            if why in _HARD_VETOES or not (explicit or (firm and why in _SOFT_VETOES))
+        ),
+        "",
+    )
     if not veto and not firm and language.has("complaint", seen):
         veto = _COMPLAINT
-    return replace(piece, score=sum(signal.weight for signal in said), signals=names, veto=veto, firm=firm)
+    return replace(
+        piece, score=sum(signal.weight for signal in said), signals=names, veto=veto, firm=firm
+    )
 
 
 class LearnedJudge(NamedTuple):
@@ -246,7 +288,9 @@ class LearnedJudge(NamedTuple):
 
     def odds(self, traits: Iterable[str]) -> float:
         known = [share for share in map(self.shares.get, traits) if share is not None]
-        return self.bias + (self.scale * (sum(known) - _NO_SHARE * len(known)) / sqrt(len(known)) if known else 0.0)
+        return self.bias + (
+            self.scale * (sum(known) - _NO_SHARE * len(known)) / sqrt(len(known)) if known else 0.0
+        )
 
 
 @cache
@@ -262,13 +306,27 @@ def traits(pieces: Sequence[Piece], number: int) -> set[str]:
     for match in islice(_CUES.token.finditer(piece.seen), _MAX_TOKENS):
         kind, text = match.lastgroup, match.group()
         if kind == "word":  # a name with capitals inside, an underscore or a bracket is none
-            words.append("<name>" if text[1:] != text[1:].lower() and not text.isupper() else text.lower())
+            words.append(
+                "<name>" if text[1:] != text[1:].lower() and not text.isupper() else text.lower()
+            )
         else:  # paths and numbers are classes
             words.append(text if kind == "mark" else f"<{kind}>")
-    bones = [word if word in small or not word[0].isalpha() else classes.get(word) or _ending(word) for word in words]
-    found = {*_runs(words, 2), *(f"~ {run}" for run in _runs(bones, 3)), *(f"!{signal}" for signal in piece.signals)}
-    found.update(f"{word[:_STEM_CHARS]}*" for word in words if len(word) > _STEM_CHARS and word[0].isalpha())
-    found |= {f"#sentences {min(len(pieces), _MANY)}", f"#words {min(len(piece.seen.split()) // 6, _MANY)}"}
+    bones = [
+        word if word in small or not word[0].isalpha() else classes.get(word) or _ending(word)
+        for word in words
+    ]
+    found = {
+        *_runs(words, 2),
+        *(f"~ {run}" for run in _runs(bones, 3)),
+        *(f"!{signal}" for signal in piece.signals),
+    }
+    found.update(
+        f"{word[:_STEM_CHARS]}*" for word in words if len(word) > _STEM_CHARS and word[0].isalpha()
+    )
+    found |= {
+        f"#sentences {min(len(pieces), _MANY)}",
+        f"#words {min(len(piece.seen.split()) // 6, _MANY)}",
+    }
     if piece.veto:
         found.add(f"!not: {piece.veto}")
     if number and pieces[number - 1].seen.endswith("?"):
@@ -286,12 +344,21 @@ def _runs(words: list[str], most: int) -> Iterator[str]:
 
 
 def _ending(word: str) -> str:
-    return next((f"~{end}" for end in ("ing", "ed", "ly", "s") if word.endswith(end) and len(word) > len(end) + 2), "~")
+    return next(
+        (
+            f"~{end}"
+            for end in ("ing", "ed", "ly", "s")
+            if word.endswith(end) and len(word) > len(end) + 2
+        ),
+        "~",
+    )
 
 
 @cache
 def _word_classes() -> tuple[frozenset[str], dict[str, str]]:
     """The small words, and the class of each other word that has one; the first class that names a word counts."""
     read = table("judge.toml")
-    classes = {word: name for name, words in reversed(read["classes"].items()) for word in words.split()}
+    classes = {
+        word: name for name, words in reversed(read["classes"].items()) for word in words.split()
+    }
     return frozenset(read["small"].split()), classes

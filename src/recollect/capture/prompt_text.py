@@ -39,7 +39,9 @@ class Piece(Struct):  # one sentence or clause, and what speaks for and against 
     odds: float | None = None  # log odds by the learned judge, where the language has one
 
 
-class FoundRule(Struct):  # a rule as it will be kept; without a type it stands for a prompt that states none
+class FoundRule(
+    Struct
+):  # a rule as it will be kept; without a type it stands for a prompt that states none
     rule: str
     rule_type: RuleType | None
     scope: Scope
@@ -56,7 +58,9 @@ class Draft(Struct):
     pieces: tuple[Piece, ...] = ()
     whole: str = ""  # why patterns think that the prompt as a whole holds no rule
     found: tuple[FoundRule, ...] = ()  # the rules that are kept: in force, or in the inbox
-    refused: tuple[FoundRule, ...] = ()  # what looks like a rule by its form and is dropped all the same
+    refused: tuple[
+        FoundRule, ...
+    ] = ()  # what looks like a rule by its form and is dropped all the same
     dropped: str = ""  # why nothing is kept of it; empty while something may be
 
     def drop(self, reason: str = NOTHING_LASTING) -> Draft:
@@ -66,7 +70,9 @@ class Draft(Struct):
     def verdict(self) -> FoundRule:
         """The prompt as a whole: all of its rules as one, or why there is none."""
         if not self.found:
-            return FoundRule("", None, Scope.PROJECT, Action.DROPPED, self.dropped or NOTHING_LASTING, 0.0)
+            return FoundRule(
+                "", None, Scope.PROJECT, Action.DROPPED, self.dropped or NOTHING_LASTING, 0.0
+            )
         best = max(self.found, key=lambda one: one.score)
         return replace(best, rule=" ".join(one.rule for one in self.found))
 
@@ -77,7 +83,9 @@ def masked(text: str) -> str:
         seen = block.sub(lambda found: _blotted(found.group()), seen)
     lines: list[str] = []
     intro = ""
-    for has_words, group in groupby(_MARKS.lines.findall(seen), key=lambda line: bool(line.strip())):
+    for has_words, group in groupby(
+        _MARKS.lines.findall(seen), key=lambda line: bool(line.strip())
+    ):
         paragraph = list(group)
         lines += _mask_paragraph(paragraph, intro) if has_words else paragraph
         intro = paragraph[-1] if has_words else intro
@@ -102,19 +110,28 @@ def spoken_text(text: str, seen: str) -> str:
 
 
 def without_pastes(text: str) -> str:
-    return "".join(" " if mark == BLOT else char for char, mark in zip(text, masked(text), strict=True))
+    return "".join(
+        " " if mark == BLOT else char for char, mark in zip(text, masked(text), strict=True)
+    )
 
 
 def is_own_list(text: str) -> bool:
     """Whether its list is announced as the person's own rules."""
-    return any(_MARKS.own_rules.search(line) for line in text.split("\n") if _MARKS.colon_at_end.search(line))
+    return any(
+        _MARKS.own_rules.search(line)
+        for line in text.split("\n")
+        if _MARKS.colon_at_end.search(line)
+    )
 
 
 def sentences(text: str, seen: str) -> tuple[Piece, ...]:
     spans: list[tuple[int, int]] = []
     start = 0
     for end in [*(found.end() for found in _MARKS.sentence_end.finditer(seen)), len(seen)]:
-        for cut, resume in [*(found.span() for found in _MARKS.tacked_on.finditer(seen, start, end)), (end, end)]:
+        for cut, resume in [
+            *(found.span() for found in _MARKS.tacked_on.finditer(seen, start, end)),
+            (end, end),
+        ]:
             if cut > start:
                 spans.append((start, cut))
                 start = resume
@@ -143,13 +160,20 @@ def _mask_paragraph(lines: list[str], intro: str) -> list[str]:
         return [_blotted(line) for line in lines]
     chat = [bool(_MARKS.chat.match(line)) for line in lines]
     if sum(chat) >= 2 and sum(chat) * 2 > len(lines):
-        return [_blotted(line) if is_chat else line for line, is_chat in zip(lines, chat, strict=True)]
+        return [
+            _blotted(line) if is_chat else line for line, is_chat in zip(lines, chat, strict=True)
+        ]
     kept: list[str] = []
     others = False
     for line, is_pasted in zip(lines, pasted, strict=True):
         if is_intro := bool(_MARKS.colon_at_end.search(line)):
             others = _announces_others(line)
-        elif others and not _MARKS.bullet.match(line) and kept and not _MARKS.bullet.match(lines[len(kept) - 1]):
+        elif (
+            others
+            and not _MARKS.bullet.match(line)
+            and kept
+            and not _MARKS.bullet.match(lines[len(kept) - 1])
+        ):
             others = len(kept) == 1
         kept.append(_blotted(line) if is_pasted or (others and not is_intro) else line)
     return kept

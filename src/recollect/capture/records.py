@@ -17,10 +17,18 @@ from recollect.model.passage import Record
 from recollect.model.session import Act, Speaker, ToolAction
 
 ASKED_CHARS, FOUND_CHARS, DECIDED_CHARS, ENDED_CHARS, SAID_CHARS = 600, 400, 400, 240, 4_000
-_LAST_CHARS, _REPORT_CHARS = 3_000, 1_200  # of the agent's last message, of an earlier one or a report
+_LAST_CHARS, _REPORT_CHARS = (
+    3_000,
+    1_200,
+)  # of the agent's last message, of an earlier one or a report
 _MAX_FILES, _MAX_FOUND = 8, 3
 _QUESTION_CHARS, _NOD_CHARS, _MIN_CONTENT_WORDS, _FENCE_LINES, _TABLE_ROWS = 120, 60, 5, 8, 8
-_SUMMARY_ASKED_CHARS, _SUMMARY_FOUND_CHARS, _SUMMARY_DECIDED_CHARS, _SUMMARY_ENDED_CHARS = 160, 260, 140, 180
+_SUMMARY_ASKED_CHARS, _SUMMARY_FOUND_CHARS, _SUMMARY_DECIDED_CHARS, _SUMMARY_ENDED_CHARS = (
+    160,
+    260,
+    140,
+    180,
+)
 _PATTERNS = Patterns("records")
 
 
@@ -28,7 +36,11 @@ def make_record(turn: Turn) -> Record:
     own = [act for act in turn.acts if not act.agent]
     replies = [act.text for act in own if act.speaker is Speaker.AGENT and not act.plan]
     lines = ((one_line(text), text) for text in replies)
-    said = [text for line, text in lines if len(line) >= _NOD_CHARS or (line and not terms.is_talk(line))]
+    said = [
+        text
+        for line, text in lines
+        if len(line) >= _NOD_CHARS or (line and not terms.is_talk(line))
+    ]
     first = own[0] if own and (own[0].speaker is Speaker.PERSON or own[0].plan) else None
     asked = "" if first is None else _request(first)
     if asked and turns.says_nothing(asked) and (offer := terms.offer(turn.before)):
@@ -37,7 +49,9 @@ def make_record(turn: Turn) -> Record:
     ran = (use.action is ToolAction.RUN and turns.matters(use.what) for use, _ in uses)
     only_answers = not any(ran) and not any(use.action is ToolAction.EDIT for use, _ in uses)
     edits = [use for use, failed in uses if use.action is ToolAction.EDIT and not failed]
-    counts = Counter(file for edit in edits for file in edit.files if not _PATTERNS.scratch.search(file))
+    counts = Counter(
+        file for edit in edits for file in edit.files if not _PATTERNS.scratch.search(file)
+    )
     files = [file for file, _ in counts.most_common()]
     more = f" (+{len(files) - _MAX_FILES})" if len(files) > _MAX_FILES else ""
     return Record(
@@ -56,7 +70,9 @@ def join_records(old: Record, new: Record) -> Record:
     def join_lists(one: str, two: str, between: str) -> str:
         return between.join(dict.fromkeys(filter(None, (*one.split(between), *two.split(between)))))
 
-    said = "\n\n".join((old.said, *(one for one in new.said.split("\n\n") if one not in old.said))).strip()
+    said = "\n\n".join(
+        (old.said, *(one for one in new.said.split("\n\n") if one not in old.said))
+    ).strip()
     return Record(
         asked=old.asked or new.asked, found=join(old.found, new.found, FOUND_CHARS),
         decided=join(old.decided, new.decided, DECIDED_CHARS), changed=join_lists(old.changed, new.changed, ", "),
@@ -82,10 +98,17 @@ def _decisions(acts: Sequence[Act], first: Act | None) -> str:
     for act in acts:
         if act.speaker is Speaker.PERSON and act is not first:
             found += [line for line in terms.sentences(_request(act)) if not CUES.asks.search(line)]
-        elif act.speaker is Speaker.TOOL and act.use and act.use.action is ToolAction.OTHER and not act.failed:
+        elif (
+            act.speaker is Speaker.TOOL
+            and act.use
+            and act.use.action is ToolAction.OTHER
+            and not act.failed
+        ):
             for question, answer in _PATTERNS.answer.findall(act.text):
                 asked = list(terms.sentences(question))[-1:]
-                found.append(one_line(f"{clip(asked[0], _QUESTION_CHARS) if asked else ''} {answer}"))
+                found.append(
+                    one_line(f"{clip(asked[0], _QUESTION_CHARS) if asked else ''} {answer}")
+                )
     return _fill(found, DECIDED_CHARS)
 
 
@@ -95,15 +118,27 @@ def _findings(messages: Sequence[str], *, is_question: bool) -> str:
     for age, text in enumerate(reversed(messages)):
         lines = [line for line in terms.lines(text) if not line.is_heading]
         for number, line in enumerate(lines):
-            worth = terms.rate_cause(line.text) - (1 if terms.rate_outcome(line.text) and age == 0 else 0)
+            worth = terms.rate_cause(line.text) - (
+                1 if terms.rate_outcome(line.text) and age == 0 else 0
+            )
             worth -= 1 if CUES.done.match(line.text) else 0  # it begins by telling what was done
             worth -= 0.5 if line.text.endswith(":") else 0
-            if worth < (1 if age == 0 else 2) or terms.is_talk(line.text) or not terms.names_subject(line.text):
+            if (
+                worth < (1 if age == 0 else 2)
+                or terms.is_talk(line.text)
+                or not terms.names_subject(line.text)
+            ):
                 continue
             after = lines[number + 1].text if number + 1 < len(lines) else ""
-            more = after and not (lines[number + 1].is_item or terms.is_talk(after) or after.endswith(("?", ":")))
+            more = after and not (
+                lines[number + 1].is_item or terms.is_talk(after) or after.endswith(("?", ":"))
+            )
             is_short = len(line.text) + len(after) < FOUND_CHARS // 2 + 60
-            both = f"{line.text} {after}" if more and is_short and not terms.rate_outcome(after) else line.text
+            both = (
+                f"{line.text} {after}"
+                if more and is_short and not terms.rate_outcome(after)
+                else line.text
+            )
             kept.append((worth + (1.5 if age == 0 else 0) - (number + age) / 100, both))
     best: dict[str, set[str]] = {}  # what says nearly the same as an earlier one is left out
     for _, text in sorted(kept, key=lambda one: -one[0]):
@@ -112,8 +147,14 @@ def _findings(messages: Sequence[str], *, is_question: bool) -> str:
             best[text] = content
     found = list(best)
     if not found and is_question and messages:
-        said = [line.text for line in terms.lines(messages[-1]) if not line.is_heading and not terms.is_talk(line.text)]
-        found = [text for text in said if terms.names_subject(text) and not CUES.asks.search(text)][:2]
+        said = [
+            line.text
+            for line in terms.lines(messages[-1])
+            if not line.is_heading and not terms.is_talk(line.text)
+        ]
+        found = [text for text in said if terms.names_subject(text) and not CUES.asks.search(text)][
+            :2
+        ]
     return _fill(found[:_MAX_FOUND], FOUND_CHARS)
 
 
@@ -122,12 +163,18 @@ def _ending(messages: Sequence[str], acts: Sequence[Act], *, least: float) -> st
     spoken = [list(terms.lines(text)) for text in messages[-3:]]
     found = next(filter(None, (_best_outcome(lines, least) for lines in reversed(spoken))), "")
     if not found:
-        subjects = [turns.commit_subject(command) for act, command in turns.ran_commands(acts) if not act.failed]
+        subjects = [
+            turns.commit_subject(command)
+            for act, command in turns.ran_commands(acts)
+            if not act.failed
+        ]
         found = next((f"Committed: {subject}" for subject in reversed(subjects) if subject), "")
     if not found and acts and acts[-1].failed and (done := acts[-1].use) and done.what:
         found = f"{turns.shortened(done.what)} failed"
     if not found and spoken:
-        found = next((line.text for line in reversed(spoken[-1]) if CUES.asks.search(line.text)), "")
+        found = next(
+            (line.text for line in reversed(spoken[-1]) if CUES.asks.search(line.text)), ""
+        )
     return clip(found, ENDED_CHARS)
 
 
@@ -135,7 +182,12 @@ def _best_outcome(lines: Sequence[Line], least: float) -> str:
     rated: list[tuple[float, int, str]] = []
     for number, line in enumerate(lines):
         text = _with_items(line.text, lines[number + 1 :]) if line.text.endswith(":") else line.text
-        if line.is_heading or terms.is_talk(text) or CUES.asks.search(text) or not terms.names_subject(text):
+        if (
+            line.is_heading
+            or terms.is_talk(text)
+            or CUES.asks.search(text)
+            or not terms.names_subject(text)
+        ):
             continue
         worth = terms.rate_outcome(text)
         worth = min(2.0, worth) if text != line.text else worth
@@ -146,7 +198,9 @@ def _best_outcome(lines: Sequence[Line], least: float) -> str:
         rated.append((worth, -number, text))
     rated.sort(reverse=True)
     best = [one for one in rated[:2] if one[0] > least]
-    if len(best) == 2 and (sum(len(text) for *_, text in best) >= ENDED_CHARS or best[1][0] < best[0][0] - 1.5):
+    if len(best) == 2 and (
+        sum(len(text) for *_, text in best) >= ENDED_CHARS or best[1][0] < best[0][0] - 1.5
+    ):
         best.pop()
     return " ".join(text.removesuffix(":") for _, _, text in sorted(best, key=lambda one: -one[1]))
 
@@ -169,12 +223,21 @@ def _messages(said: Sequence[str], acts: Sequence[Act]) -> str:
     blocks: list[str] = []
     for text in (*(act.text for act in acts if act.plan), *said[:-1]):
         # Without what is only said while working; left out where too little remains.
-        lines = [line.text for line in terms.lines(text) if not line.is_heading and not terms.is_talk(line.text)]
+        lines = [
+            line.text
+            for line in terms.lines(text)
+            if not line.is_heading and not terms.is_talk(line.text)
+        ]
         is_enough = sum(len(terms.content(line)) for line in lines) >= _MIN_CONTENT_WORDS
         if is_enough or any(map(terms.is_wide_script, lines)):
             blocks.append(_shorten("\n".join(lines), _REPORT_CHARS))
     for act in acts:
-        is_task = act.use is not None and act.use.action is ToolAction.DELEGATE and not act.refused and not act.failed
+        is_task = (
+            act.use is not None
+            and act.use.action is ToolAction.DELEGATE
+            and not act.refused
+            and not act.failed
+        )
         report = _PATTERNS.result.search(act.text) if act.speaker is Speaker.MACHINE else None
         if is_task or report:
             text = _PATTERNS.boilerplate.sub("", report[1] if report else act.text)
@@ -210,7 +273,9 @@ def _shorten(text: str, most: int) -> str:
 def _cut(text: str, most: int) -> str:
     if len(text) <= most:
         return text
-    ends = [found.end() for found in re.finditer(r"[.!?](?=\s)|\n|[\u3002\uff01\uff1f]", text[:most])]
+    ends = [
+        found.end() for found in re.finditer(r"[.!?](?=\s)|\n|[\u3002\uff01\uff1f]", text[:most])
+    ]
     return text[: ends[-1]].rstrip() if ends and ends[-1] > most // 2 else clip(text, most)
 
 
@@ -224,7 +289,9 @@ def _fill(texts: Iterable[str], most: int) -> str:
 
 
 def summarize_records(records: Sequence[Record]) -> str:
-    asked = next((one.asked for one in records if one.asked and not turns.says_nothing(one.asked)), "")
+    asked = next(
+        (one.asked for one in records if one.asked and not turns.says_nothing(one.asked)), ""
+    )
     latest = list(reversed(records))
     ended = next((one.ended for one in latest if len(terms.content(one.ended)) > 1), "")
     return Record(

@@ -35,7 +35,9 @@ def _stem(word: str) -> str:
         return word[:-3] + "y"
     if word.endswith("ing") and len(word) > 5:
         bare = word[:-3]
-        return bare[:-1] if len(bare) > 2 and bare[-1] == bare[-2] and bare[-1] not in "ds" else bare
+        return (
+            bare[:-1] if len(bare) > 2 and bare[-1] == bare[-2] and bare[-1] not in "ds" else bare
+        )
     if word.endswith(("sses", "shes", "ches", "xes")):
         return word[:-2]
     if word.endswith("s") and not word.endswith("ss"):
@@ -46,13 +48,18 @@ def _stem(word: str) -> str:
 @cache
 def _choices() -> tuple[frozenset[str], ...]:
     """Sets of things of which a project usually chooses one."""
-    return tuple(frozenset(_stem(word) for word in group.split()) for group in table("rule_relations.toml")["choices"])
+    return tuple(
+        frozenset(_stem(word) for word in group.split())
+        for group in table("rule_relations.toml")["choices"]
+    )
 
 
 class _Reading(NamedTuple):
     wanted: frozenset[str]
     rejected: frozenset[str]
-    where: frozenset[str]  # what narrows it: "in tests", "for the legacy app". Part of the others, too.
+    where: frozenset[
+        str
+    ]  # what narrows it: "in tests", "for the legacy app". Part of the others, too.
     refuses: bool  # it is a refusal and nothing else: "Never push", "Do not use tabs"
 
     @property
@@ -78,7 +85,8 @@ def relation(new: str, old: str, near: float | None = None) -> Relation:
     if near is None or near < _MAY_CLASH:
         return Relation.APART
     wants_other_choice = not (one.refuses or two.refuses) and any(
-        group & one.wanted and group & two.wanted and not group & one.wanted & two.wanted for group in _choices()
+        group & one.wanted and group & two.wanted and not group & one.wanted & two.wanted
+        for group in _choices()
     )
     if clash or wants_other_choice:
         is_plain = is_near and 2 * clash >= 1 and cover >= _ALIKE and one.where == two.where
@@ -92,7 +100,9 @@ def relation(new: str, old: str, near: float | None = None) -> Relation:
 
 def says_same(new: str, old: str) -> bool:
     one, two = _parse(new), _parse(old)
-    is_alike = _are_alike(one.wanted, two.wanted, _ALIKE) and _are_alike(one.rejected, two.rejected, _ALIKE)
+    is_alike = _are_alike(one.wanted, two.wanted, _ALIKE) and _are_alike(
+        one.rejected, two.rejected, _ALIKE
+    )
     return new.casefold() == old.casefold() or (is_alike and one.refuses == two.refuses)
 
 
@@ -102,20 +112,29 @@ def is_opposed(new: str, old: str) -> bool:
         return False
     mine, theirs = _values(one.wanted), _values(two.wanted)
     subject, other = one.wanted - mine, two.wanted - theirs
-    is_other_value = bool(mine and theirs and subject) and mine.isdisjoint(theirs) and one.refuses == two.refuses
+    is_other_value = (
+        bool(mine and theirs and subject) and mine.isdisjoint(theirs) and one.refuses == two.refuses
+    )
     has_other_value = is_other_value and _are_alike(subject, other, _SAME_SUBJECT)
     return has_other_value or _replaces_choice(one, two) or _is_reversed(one, two)
 
 
 def _differs_by_a_word(new: str, old: str) -> bool:
     """One sentence but for a word or two: "use absolute imports", "use relative imports"."""
-    mine, theirs = ([w for clause in _clauses(text) for w in clause if w not in _WORDS.openers] for text in (new, old))
+    mine, theirs = (
+        [w for clause in _clauses(text) for w in clause if w not in _WORDS.openers]
+        for text in (new, old)
+    )
     while mine and theirs and mine[0] == theirs[0]:
         mine, theirs = mine[1:], theirs[1:]
     while mine and theirs and mine[-1] == theirs[-1]:
         mine, theirs = mine[:-1], theirs[:-1]
     left, right = ([_stem(w) for w in words if w not in _WORDS.small] for words in (mine, theirs))
-    return 0 < len(left) <= _SLOT_WORDS and 0 < len(right) <= _SLOT_WORDS and set(left).isdisjoint(right)
+    return (
+        0 < len(left) <= _SLOT_WORDS
+        and 0 < len(right) <= _SLOT_WORDS
+        and set(left).isdisjoint(right)
+    )
 
 
 def _replaces_choice(new: _Reading, old: _Reading) -> bool:
@@ -125,7 +144,12 @@ def _replaces_choice(new: _Reading, old: _Reading) -> bool:
     if not groups:
         # "Use ky, not axios" after "Use axios": what was asked for is now rejected.
         named = new.rejected & old.wanted
-        return bool(named) and len(old.wanted) <= len(named) + 2 and not old.refuses and not old.rejected & new.rejected
+        return (
+            bool(named)
+            and len(old.wanted) <= len(named) + 2
+            and not old.refuses
+            and not old.rejected & new.rejected
+        )
     clash = False
     for group in groups:
         chosen, stood = (new.wanted - new.rejected) & group, (old.wanted - old.rejected) & group
@@ -138,7 +162,9 @@ def _replaces_choice(new: _Reading, old: _Reading) -> bool:
 
 def _is_reversed(new: _Reading, old: _Reading) -> bool:
     if new.refuses != old.refuses:
-        return not new.rejected and not old.rejected and _are_alike(new.content, old.content, _ALIKE)
+        return (
+            not new.rejected and not old.rejected and _are_alike(new.content, old.content, _ALIKE)
+        )
     return new.content == old.content and bool(new.rejected) != bool(old.rejected)
 
 
@@ -153,7 +179,9 @@ def _are_alike(one: frozenset[str], two: frozenset[str], at_least: float) -> boo
 @lru_cache(maxsize=4096)
 def _parse(rule: str) -> _Reading:
     clauses = [clause for clause in _clauses(rule) if clause]
-    firsts = [next((word for word in clause if word not in _WORDS.openers), "") for clause in clauses]
+    firsts = [
+        next((word for word in clause if word not in _WORDS.openers), "") for clause in clauses
+    ]
     refusing = [first in _WORDS.negations for first in firsts]
     refuses = bool(clauses) and all(refusing)
     wanted: set[str] = set()
@@ -178,7 +206,9 @@ def _parse(rule: str) -> _Reading:
 
 
 def _clauses(rule: str) -> Iterator[list[str]]:
-    said = _PATTERNS.reason.sub("", rule.casefold().replace("\u2019", "'").replace("do not", "don't"))
+    said = _PATTERNS.reason.sub(
+        "", rule.casefold().replace("\u2019", "'").replace("do not", "don't")
+    )
     said = _PATTERNS.no_longer.sub("not", said)
     for clause in _PATTERNS.clause.split(said):
         yield [word.strip("`") for word in _PATTERNS.word.findall(clause)]

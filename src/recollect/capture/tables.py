@@ -32,7 +32,9 @@ def table(name: str) -> Any:
 
 def compiled(pattern: Source, parts: Mapping[str, Source], flags: int = 0) -> Pattern:
     def joined(source: Source) -> str:
-        return "|".join(_LINE_BREAK.sub("", line) for line in ([source] if isinstance(source, str) else source))
+        return "|".join(
+            _LINE_BREAK.sub("", line) for line in ([source] if isinstance(source, str) else source)
+        )
 
     text = joined(pattern)
     while _PART.search(text):
@@ -62,7 +64,9 @@ class Words:
         return found
 
 
-class Signal(NamedTuple):  # a pattern that speaks for a standing rule (weight above 0) or against it
+class Signal(
+    NamedTuple
+):  # a pattern that speaks for a standing rule (weight above 0) or against it
     name: str
     weight: float
     pattern: Pattern
@@ -73,9 +77,13 @@ class Signal(NamedTuple):  # a pattern that speaks for a standing rule (weight a
 class Language(NamedTuple):
     code: str
     signals: tuple[Signal, ...]
-    vetoes: Mapping[str, Pattern]  # by reason: a sentence that matches states no rule, whatever else it says
+    vetoes: Mapping[
+        str, Pattern
+    ]  # by reason: a sentence that matches states no rule, whatever else it says
     whole_prompt: Mapping[str, Pattern]  # by reason: a prompt that matches holds no rule at all
-    rewrites: tuple[tuple[Pattern, str], ...]  # how a statement becomes an instruction: "we don't" -> "Do not"
+    rewrites: tuple[
+        tuple[Pattern, str], ...
+    ]  # how a statement becomes an instruction: "we don't" -> "Do not"
     patterns: Mapping[str, Pattern]
 
     def has(self, name: str, text: str) -> bool:
@@ -89,7 +97,10 @@ def language_code(text: str) -> str:
         if script.search(sample):
             return code
     said = Counter(_WORD.findall(sample))
-    counts = {code: sum(said[word] for word in words.split()) for code, words in table("common_words.toml").items()}
+    counts = {
+        code: sum(said[word] for word in words.split())
+        for code, words in table("common_words.toml").items()
+    }
     best = max(counts, key=lambda code: counts[code])
     return best if counts[best] else "en"
 

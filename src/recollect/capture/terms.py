@@ -19,7 +19,9 @@ NAME = re.compile(
     r"|\b[^\W\d_]\w*_\w+\b|\b__\w+__\b"
     r"|\b[a-z]+[A-Z]\w*\b|\b[A-Z][a-z0-9]+[A-Z]\w*\b"
 )
-_MAX_NAMED_CHARS = 4_000  # later text only repeats the names; and a text made to be slow stays quick
+_MAX_NAMED_CHARS = (
+    4_000  # later text only repeats the names; and a text made to be slow stays quick
+)
 PLAN = "Plan: "  # stands before the heading of a plan, where that is what was asked for
 _MAX_LINES, _OFFER_CHARS, _CAUSE_CHARS, _MAX_HEADING_CHARS = 200, 1_500, 2_000, 120
 CUES = Patterns("terms")
@@ -39,7 +41,9 @@ def is_content(word: str) -> bool:
 
 
 def names(text: str) -> list[str]:
-    found = (match.group().strip("`").rstrip(".,:;") for match in NAME.finditer(text[:_MAX_NAMED_CHARS]))
+    found = (
+        match.group().strip("`").rstrip(".,:;") for match in NAME.finditer(text[:_MAX_NAMED_CHARS])
+    )
     return list(dict.fromkeys(name for name in found if name and len(name) <= 80))
 
 
@@ -66,7 +70,9 @@ def sentences(text: str) -> Iterator[str]:
 
 def word_runs(text: str) -> frozenset[tuple[str, ...]]:
     """Its runs of three words, with # for numbers: two texts with nearly the same runs say the same."""
-    plain = ["#" if word.isdigit() else word for word in re.findall(r"[^\W\d_]+|\d+", text.casefold())]
+    plain = [
+        "#" if word.isdigit() else word for word in re.findall(r"[^\W\d_]+|\d+", text.casefold())
+    ]
     if len(plain) < 3:
         return frozenset({tuple(plain)}) if plain else frozenset()
     return frozenset(zip(plain, plain[1:], plain[2:], strict=False))
@@ -104,12 +110,17 @@ def plan_heading(text: str) -> str:
 def heading(plan: str) -> str:
     found = CUES.heading.search(plan)
     first = found[1] if found else next(iter(plan.strip().splitlines()), "")
-    return clip(CUES.plan_word.sub("", one_line(CUES.marks.sub("", first))), _MAX_HEADING_CHARS) or "A plan"
+    return (
+        clip(CUES.plan_word.sub("", one_line(CUES.marks.sub("", first))), _MAX_HEADING_CHARS)
+        or "A plan"
+    )
 
 
 def rate_cause(text: str) -> float:
     text = text[:_CAUSE_CHARS]
-    return 2.0 * min(len(CUES.strong_cause.findall(text)), 2) + min(len(CUES.weak_cause.findall(text)), 2)
+    return 2.0 * min(len(CUES.strong_cause.findall(text)), 2) + min(
+        len(CUES.weak_cause.findall(text)), 2
+    )
 
 
 def rate_outcome(text: str) -> float:

@@ -20,14 +20,18 @@ from recollect.model.memory import Anchor, BridgeType, Lane, Message, Status, Th
 from recollect.model.passage import TURN, Record, read_record
 from recollect.model.session import ToolAction
 
-NEAR_ZERO = 0.33  # the similarity of two texts about programming that have nothing to do with each other
+NEAR_ZERO = (
+    0.33  # the similarity of two texts about programming that have nothing to do with each other
+)
 COVERED = 0.3  # a larger share of common words does not count more: most words of a turn are new
 # A thread with more turns shares words and meaning with everything in its project: each doubling asks for more of both.
 SMALL_TURNS = 4
 CONTINUES_AT, FORKS_AT = 0.0, -1.5
 LEANS_A_LITTLE, LITTLE_FOR_MINUTES = 0.4, 30.0
 LEANS_FOR_MINUTES = 8 * 60.0  # for this long "do that" still means what was discussed last
-MAX_TURNS = 40  # a longer thread is continued in a new one, so that continuing always costs the same
+MAX_TURNS = (
+    40  # a longer thread is continued in a new one, so that continuing always costs the same
+)
 _CONCLUSION_CHARS, _PROMPT_CHARS = 300, 600
 _COMMON_FILE_SHARE = 0.25  # the weight of a file that every piece of work touches
 _MIN_ANSWER_WORDS, _MIN_ANSWER_CHARS = 6, 15  # a shorter answer is a nod
@@ -53,7 +57,10 @@ class Subject(NamedTuple):
         """What the store is searched for: names and words that may name a subject."""
         files = " ".join(terms.stem_of(file) for file in (*self.edited, *self.read)[:6])
         prompt, conclusion = self.prompt[:_PROMPT_CHARS], self.conclusion[:_CONCLUSION_CHARS]
-        said = [" ".join(dict.fromkeys([*terms.names(text), *terms.content(text)])) for text in (prompt, conclusion)]
+        said = [
+            " ".join(dict.fromkeys([*terms.names(text), *terms.content(text)]))
+            for text in (prompt, conclusion)
+        ]
         return f"{said[0]} {files} {said[1]}".strip()
 
     @property
@@ -65,7 +72,9 @@ class Candidate(NamedTuple):
     thread: Thread
     cover: float = 0.0  # the share of what was asked, weighted by rarity, that occurs in it
     near: float | None = None  # None: there is no vector to compare
-    place: int | None = None  # 0: the current thread, 1: the one before it in this session; None: of another session
+    place: int | None = (
+        None  # 0: the current thread, 1: the one before it in this session; None: of another session
+    )
     idle_minutes: float = 0.0
 
 
@@ -75,7 +84,9 @@ class Continue(NamedTuple):
 
 
 class Open(NamedTuple):
-    parent: Thread | None = None  # the thread that it was forked from, or that it continues because that one is full
+    parent: Thread | None = (
+        None  # the thread that it was forked from, or that it continues because that one is full
+    )
     is_fork: bool = True
 
 
@@ -88,7 +99,13 @@ Decision = Continue | Open | Leave
 
 def subject_of(turn: Turn, record: Record) -> Subject:
     is_plan = turn.is_whole and (turn.acts[0].plan or bool(terms.plan_heading(turn.acts[0].text)))
-    return Subject(record.asked, turn.conclusion, turn.files(ToolAction.EDIT), turn.files(ToolAction.READ), is_plan)
+    return Subject(
+        record.asked,
+        turn.conclusion,
+        turn.files(ToolAction.EDIT),
+        turn.files(ToolAction.READ),
+        is_plan,
+    )
 
 
 def choose_thread(about: Subject, record: Record, candidates: Sequence[Candidate]) -> Decision:
@@ -96,18 +113,30 @@ def choose_thread(about: Subject, record: Record, candidates: Sequence[Candidate
     if not has_result and is_small_talk and len(terms.content(record.said)) < _MIN_ANSWER_WORDS:
         return Leave("too little said")  # a "yes" with a short answer
     if about.is_plan:  # carried out again, or work of its own
-        again = (one.thread for one in candidates if one.thread.title and one.thread.title in about.prompt)
+        again = (
+            one.thread
+            for one in candidates
+            if one.thread.title and one.thread.title in about.prompt
+        )
         return next(map(Continue, again), Open())
     rated = [(rating(about, one), one) for one in candidates]
     score, best = max(rated, key=lambda pair: pair[0], default=(-math.inf, None))
     if score < CONTINUES_AT and (current := _leans_on(about, record, candidates)):
         score, best = CONTINUES_AT, current
     if best is not None and score >= CONTINUES_AT:
-        return Open(best.thread, is_fork=False) if best.thread.activations >= MAX_TURNS else Continue(best.thread)
+        return (
+            Open(best.thread, is_fork=False)
+            if best.thread.activations >= MAX_TURNS
+            else Continue(best.thread)
+        )
     # It opens a thread if it has a subject and something came of it, or if something was changed or failed.
     named = len(set(terms.content(record.asked))) + len(terms.names(record.asked))
     is_answered = bool(record.ran or len(record.said) >= _MIN_ANSWER_CHARS)
-    if not (record.changed or "(failed)" in record.ran or (is_answered and named >= 2 and not is_small_talk)):
+    if not (
+        record.changed
+        or "(failed)" in record.ran
+        or (is_answered and named >= 2 and not is_small_talk)
+    ):
         return Leave("too little to open a thread")
     return Open(best.thread if best is not None and best.place == 0 and score >= FORKS_AT else None)
 
@@ -124,11 +153,16 @@ def _leans_on(about: Subject, record: Record, candidates: Sequence[Candidate]) -
 
 def rating(about: Subject, one: Candidate) -> float:
     """The odds that the turn belongs to it, as a logarithm: each thing that speaks for the thread, times its weight."""
-    weights: dict[str, float] = table("thread_weights.json")["words alone" if one.near is None else "with vectors"]
+    weights: dict[str, float] = table("thread_weights.json")[
+        "words alone" if one.near is None else "with vectors"
+    ]
     is_current, leans = one.place == 0, dependence(about.prompt)
     size = max(1.0, one.thread.activations / SMALL_TURNS)
     said, title = (  # in the singular
-        {word[:-1] if word.endswith("s") and len(word) > 3 else word for word in terms.content(text)}
+        {
+            word[:-1] if word.endswith("s") and len(word) > 3 else word
+            for word in terms.content(text)
+        }
         for text in (about.prompt, one.thread.title)
     )
     values = {
@@ -200,13 +234,19 @@ def open_thread(id: str, session: str, entry: Entry) -> tuple[Thread, Message]:
     return thread, entry.message(id)
 
 
-def continue_thread(thread: Thread, before: Sequence[Message], entry: Entry) -> tuple[Thread, Message]:
+def continue_thread(
+    thread: Thread, before: Sequence[Message], entry: Entry
+) -> tuple[Thread, Message]:
     """A turn that the thread already has is replaced."""
     others = [message for message in before if message.id != entry.id]
     named = _topics(entry)
     topics = set(map(str.casefold, thread.topics))
     moved = bool(named) and topics.isdisjoint(map(str.casefold, named[:_LEADING_TOPICS]))
-    known = tuple(dict.fromkeys((*thread.topics[: MAX_TOPICS - 2], *named[:2]))) if moved else thread.topics
+    known = (
+        tuple(dict.fromkeys((*thread.topics[: MAX_TOPICS - 2], *named[:2])))
+        if moved
+        else thread.topics
+    )
     said = [found for message in others if (found := read_record(message.content))]
     early = len(said) < FIRST_RECORDS and thread.title == make_title(said, thread.topics)
     grown = replace(
@@ -262,7 +302,9 @@ def thread_links(
             said = terms.content_and_names(next(terms.sentences(behind), ""))
             # The one thread that these words name by two words of its title or topics.
             hits = [
-                one for one in others if len(said & terms.content_and_names(" ".join((one.title, *one.topics)))) >= 2
+                one
+                for one in others
+                if len(said & terms.content_and_names(" ".join((one.title, *one.topics)))) >= 2
             ]
             links += [ThreadLink(hits[0], type, _NAMED_WEIGHT)] if len(hits) == 1 else []
     best = {link.target.id: link for link in links}

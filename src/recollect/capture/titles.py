@@ -22,10 +22,20 @@ FIRST_RECORDS = 5  # a title is made from the first records; later ones tell wha
 _READ_CHARS, _READ_SAID_CHARS, _READ_SENTENCES, _MAX_WIDE_CHARS = 300, 1_500, 4, 30
 _HEADING, _COMMITTED, _ASKED, _ENDED, _FOUND, _SAID = 8.0, 2.3, 2.1, 1.2, 0.8, 0.3
 _TO_A_LIST, _OF_CHORE, _MAX_CENTRAL = 0.8, 1.2, 10.0
-_ORDER, _ADVICE = 1.1, 0.5  # a bonus for what was asked for or done; a penalty for what an agent tells the person to do
+_ORDER, _ADVICE = (
+    1.1,
+    0.5,
+)  # a bonus for what was asked for or done; a penalty for what an agent tells the person to do
 _LATER, _LATER_SENTENCE = 0.8, 0.3
 # What cutting a sentence at that place costs.
-_AT_BREAK, _AT_CLAUSE, _LATER_CLAUSE, _AT_LINK, _AT_LOOSE_LINK, _ANYWHERE = 0.2, 0.3, 1.3, 0.7, 1.2, 3.5
+_AT_BREAK, _AT_CLAUSE, _LATER_CLAUSE, _AT_LINK, _AT_LOOSE_LINK, _ANYWHERE = (
+    0.2,
+    0.3,
+    1.3,
+    0.7,
+    1.2,
+    3.5,
+)
 _WEAK = 1.5  # a phrase that scores less gets a topic added
 _STRIP = " \t\"'\u201c\u201d\u2018’.,:;!?-–—()[]{}*#>|=+&/\\\u3002\uff0c\uff01\uff1f\uff1a\u3001"
 _START_STRIP = " \t.,:;!?–—)]}*#>|=+&\u3002\uff0c\uff01\uff1f\uff1a\u3001"
@@ -77,7 +87,10 @@ def _make_phrases(record: Record) -> Iterator[tuple[str, float]]:
     if record.asked.startswith(PLAN):
         yield _headline(record.asked.removeprefix(PLAN))[0], _HEADING
     for subject in (one or other for one, other in _CUES.commit.findall(record.ran)):
-        text, is_whole = _CUES.conventional.sub("", subject.rstrip("\u2026")), not subject.endswith("\u2026")
+        text, is_whole = (
+            _CUES.conventional.sub("", subject.rstrip("\u2026")),
+            not subject.endswith("\u2026"),
+        )
         phrase, cost = _headline(text, is_whole=is_whole, is_request=True)
         yield phrase, _COMMITTED - cost - (_OF_CHORE if _CUES.chore.match(subject) else 0.0)
     asked = _CUES.log.split(record.asked.removeprefix(PLAN), maxsplit=1)[0]
@@ -87,7 +100,9 @@ def _make_phrases(record: Record) -> Iterator[tuple[str, float]]:
             if _CUES.shell.match(sentence) or (bonus == _SAID and _CUES.code_line.search(sentence)):
                 continue
             for clause, loss in _clauses(sentence[:_READ_CHARS].replace("\u2019", "'")):
-                phrase, cost = _headline(clause, is_whole=len(sentence) <= _READ_CHARS, is_request=bonus == _ASKED)
+                phrase, cost = _headline(
+                    clause, is_whole=len(sentence) <= _READ_CHARS, is_request=bonus == _ASKED
+                )
                 yield phrase, bonus - cost - loss - _LATER_SENTENCE * number
 
 
@@ -104,7 +119,9 @@ def _clauses(sentence: str) -> Iterator[tuple[str, float]]:
 
 def _headline(text: str, *, is_whole: bool = True, is_request: bool = False) -> tuple[str, float]:
     """Word a text as a headline; returns it with its cost. Empty: it makes no headline."""
-    plain = _CUES.tail.sub("", _CUES.path.sub(r"\1", _CUES.aside.sub("", _CUES.junk.sub(" ", text).strip())))
+    plain = _CUES.tail.sub(
+        "", _CUES.path.sub(r"\1", _CUES.aside.sub("", _CUES.junk.sub(" ", text).strip()))
+    )
     plain = _CUES.article.sub("", plain.lstrip(_START_STRIP))
     told, gain = _as_order(plain)
     if plain.split(" ", 1)[0].casefold() in _WORDS.verbs | _WORDS.requests:
@@ -119,12 +136,16 @@ def _headline(text: str, *, is_whole: bool = True, is_request: bool = False) -> 
 
 def _as_order(text: str) -> tuple[str, float]:
     """`Added a retry` and `A retry has been added` become `Add a retry`. Returns the text with its bonus."""
-    if (passive := _CUES.done_to.match(text)) and (verb := _imperatives().get(passive["verb"].casefold())):
+    if (passive := _CUES.done_to.match(text)) and (
+        verb := _imperatives().get(passive["verb"].casefold())
+    ):
         return f"{verb} {passive['what']}{passive['rest'].lstrip()}", _ORDER
     first, _, rest = text.partition(" ")
     if rest and not _CUES.describes.match(rest) and (verb := _imperatives().get(first.casefold())):
         # `Created and tested` becomes `Create and test`.
-        rest = _CUES.and_done.sub(lambda done: f"and {_imperatives().get(done[1].casefold(), done[1]).lower()} ", rest)
+        rest = _CUES.and_done.sub(
+            lambda done: f"and {_imperatives().get(done[1].casefold(), done[1]).lower()} ", rest
+        )
         return f"{verb} {rest}", _ORDER
     told = _CUES.tells.match(text)
     for verb in (told[1], f"{told[1]}e") if told else ():
@@ -136,10 +157,16 @@ def _as_order(text: str) -> tuple[str, float]:
 def _shorten(text: str, *, is_whole: bool) -> tuple[str, float]:
     """Shorten to at most eight words: leave out fillers, or cut where a part of the sentence ends."""
     cost = 0.0
-    if end := next((at for at in _ends(_CUES.sentence_break, text) if terms.names_subject(text[:at])), 0):
+    if end := next(
+        (at for at in _ends(_CUES.sentence_break, text) if terms.names_subject(text[:at])), 0
+    ):
         text, cost, is_whole = text[:end], _AT_BREAK if text[end:].strip(_STRIP) else 0.0, True
     if is_wide_script(text):
-        return (text, cost) if len(text) <= _MAX_WIDE_CHARS else (clip(text, _MAX_WIDE_CHARS), _AT_LINK)
+        return (
+            (text, cost)
+            if len(text) <= _MAX_WIDE_CHARS
+            else (clip(text, _MAX_WIDE_CHARS), _AT_LINK)
+        )
     if is_whole and (said := _fit(text)):
         return said, cost
     ends = list(_ends(_CUES.clause, text))
@@ -148,7 +175,9 @@ def _shorten(text: str, *, is_whole: bool) -> tuple[str, float]:
         is_half = " only " in said  # what it is limited to stood behind the cut
         if said and not is_half and len(said.split()) >= MIN_WORDS and terms.names_subject(said):
             return said, _AT_CLAUSE
-    short = _headline_words(text[: ends[0]] if ends and terms.names_subject(text[: ends[0]]) else text)
+    short = _headline_words(
+        text[: ends[0]] if ends and terms.names_subject(text[: ends[0]]) else text
+    )
     for links, cost in ((_WORDS.links, _AT_LINK), (_WORDS.loose_links, _AT_LOOSE_LINK)):
         for at in range(min(MAX_WORDS, len(short) - 1), 1, -1):
             said = _close(short[:at])
@@ -257,9 +286,13 @@ def find_topics(texts: Iterable[tuple[str, float]], files: Iterable[str] = ()) -
                 add(name, _PROPER * weight)
         for sentence in terms.sentences(text):
             words = terms.words(sentence)
-            long = {word for word in words if len(word) > 3 and not _CUES.no_noun.search(word)} - _WORDS.no_topics
+            long = {
+                word for word in words if len(word) > 3 and not _CUES.no_noun.search(word)
+            } - _WORDS.no_topics
             nouns = set(filter(terms.is_content, long))
-            pairs = {f"{one} {two}" for one, two in pairwise(words) if one != two and {one, two} <= nouns}
+            pairs = {
+                f"{one} {two}" for one, two in pairwise(words) if one != two and {one, two} <= nouns
+            }
             said.update(nouns | pairs)
     for term, many in said.items():
         if many >= _MIN_TIMES:

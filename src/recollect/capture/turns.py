@@ -55,12 +55,23 @@ class Turn(Struct):
 def split_turns(acts: Sequence[Act], start: int, *, finished: bool) -> Iterator[Turn]:
     """The turns that have acts from `start` on. The last one is left for later while the agent is at work on it: what
     it is about is best seen when it is done."""
-    begin = next((at for at in range(min(start, len(acts) - 1), -1, -1) if _begins(acts, at)), 0) if acts else 0
+    begin = (
+        next((at for at in range(min(start, len(acts) - 1), -1, -1) if _begins(acts, at)), 0)
+        if acts
+        else 0
+    )
     while begin < len(acts):
         end = next((at for at in range(begin + 1, len(acts)) if _begins(acts, at)), len(acts))
         over = finished or end < len(acts) or _is_reply(acts[end - 1])
         if end > start and (over or end - max(start, begin) >= MAX_WAITING_ACTS):
-            before = next((act.text for act in reversed(acts[:begin]) if act.speaker is Speaker.AGENT and act.text), "")
+            before = next(
+                (
+                    act.text
+                    for act in reversed(acts[:begin])
+                    if act.speaker is Speaker.AGENT and act.text
+                ),
+                "",
+            )
             yield Turn(tuple(acts[begin:end]), max(0, start - begin), before)
         begin = end
 
@@ -83,7 +94,11 @@ def _is_reply(act: Act) -> bool:
 
 
 def ran_commands(acts: Iterable[Act]) -> list[tuple[Act, str]]:
-    return [(act, act.use.what) for act in acts if act.use and act.use.action is ToolAction.RUN and not act.refused]
+    return [
+        (act, act.use.what)
+        for act in acts
+        if act.use and act.use.action is ToolAction.RUN and not act.refused
+    ]
 
 
 def list_commands(acts: Iterable[Act]) -> str:
@@ -105,7 +120,10 @@ def shortened(command: str) -> str:
     if subject := commit_subject(command):
         pushed = " && git push" if re.search(r"\bgit push\b", command) else ""
         return clip(f'git commit -m "{clip(subject, 72)}"{pushed}', _MAX_CHARS)
-    parts = [_PATTERNS.piped.sub("", part).strip() for part in _PATTERNS.joints.split(command.split("<<", 1)[0])]
+    parts = [
+        _PATTERNS.piped.sub("", part).strip()
+        for part in _PATTERNS.joints.split(command.split("<<", 1)[0])
+    ]
     parts = [_PATTERNS.assignments.sub("", part) for part in parts]
     kept = [part for part in parts if part and not _shows(part)] or parts[:1]
     return clip(one_line(" && ".join(dict.fromkeys(kept))).replace("; ", ", "), _MAX_CHARS)
@@ -125,8 +143,12 @@ def failures(acts: Iterable[Act]) -> Iterator[str]:
         lines = [line.rstrip() for line in act.text.splitlines() if line.strip()]
         said = [line for line in lines if _PATTERNS.telling.search(line)] or lines[-4:]
         sizes = accumulate(len(line) + 1 for line in said)
-        kept = [line for line, size in zip(said, sizes, strict=True) if size <= _MAX_FAILURE_CHARS + 1]
-        if error := one_line(" ".join(kept)) or clip(one_line(" ".join(said[:1])), _MAX_FAILURE_CHARS):
+        kept = [
+            line for line, size in zip(said, sizes, strict=True) if size <= _MAX_FAILURE_CHARS + 1
+        ]
+        if error := one_line(" ".join(kept)) or clip(
+            one_line(" ".join(said[:1])), _MAX_FAILURE_CHARS
+        ):
             yield f"`{shortened(command)}` failed: {error}"
 
 
@@ -141,14 +163,20 @@ def _shows(command: str) -> bool:
     program = said[0].rsplit("/", 1)[-1] if said else ""
     if program == "git":
         rest = said[3:] if said[1:2] in (["-C"], ["-c"]) else said[1:]
-        return next((word for word in rest if not word.startswith("-")), "status") in _WORDS.git_shows
-    return not program or (program in _WORDS.shows and "-i" not in said[1:2] and "-delete" not in said)
+        return (
+            next((word for word in rest if not word.startswith("-")), "status") in _WORDS.git_shows
+        )
+    return not program or (
+        program in _WORDS.shows and "-i" not in said[1:2] and "-delete" not in said
+    )
 
 
 def says_nothing(text: str) -> bool:
     """A greeting, thanks, a nod: words that name nothing. Or a command that only shows something."""
     said = text.split()
-    is_command = len(said) == 1 or (len(said) == 2 and (said[1].startswith("-") or said[0] == "git"))
+    is_command = len(said) == 1 or (
+        len(said) == 2 and (said[1].startswith("-") or said[0] == "git")
+    )
     return is_small_talk(text) or (is_command and only_shows(text))
 
 

@@ -27,20 +27,46 @@ _FAILURE = "Error: connect ECONNREFUSED 127.0.0.1:5432\ntests failed"
 _WORKS = "docker compose up -d db && pnpm test"
 _FAILED_SESSION = (
     ("user", {"type": "text", "text": "run the tests"}),
-    ("assistant", {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "pnpm test"}}),
-    ("user", {"type": "tool_result", "tool_use_id": "toolu_1", "content": _FAILURE, "is_error": True}),
-    ("assistant", {"type": "tool_use", "id": "toolu_2", "name": "Bash", "input": {"command": _WORKS}}),
-    ("user", {"type": "tool_result", "tool_use_id": "toolu_2", "content": "42 passed", "is_error": False}),
-    ("assistant", {"type": "text", "text": "The tests need the database. I started it, and all 42 pass."}),
+    (
+        "assistant",
+        {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "pnpm test"}},
+    ),
+    (
+        "user",
+        {"type": "tool_result", "tool_use_id": "toolu_1", "content": _FAILURE, "is_error": True},
+    ),
+    (
+        "assistant",
+        {"type": "tool_use", "id": "toolu_2", "name": "Bash", "input": {"command": _WORKS}},
+    ),
+    (
+        "user",
+        {
+            "type": "tool_result",
+            "tool_use_id": "toolu_2",
+            "content": "42 passed",
+            "is_error": False,
+        },
+    ),
+    (
+        "assistant",
+        {"type": "text", "text": "The tests need the database. I started it, and all 42 pass."},
+    ),
 )
 _PASSED = ("PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG")
-_ENDING = ("That was a scratch home, and it is gone. To give your own agents this memory:", "", "    recollect install")
+_ENDING = (
+    "That was a scratch home, and it is gone. To give your own agents this memory:",
+    "",
+    "    recollect install",
+)
 
 
 def demo(
     app: App,
     *,
-    full: Annotated[bool, Arg("Also show pins, redaction, search by meaning, merging, focus, other projects.")] = False,
+    full: Annotated[
+        bool, Arg("Also show pins, redaction, search by meaning, merging, focus, other projects.")
+    ] = False,
     ui: Annotated[bool, Arg("Open the page on sample data instead; Ctrl-C ends it.")] = False,
 ) -> Tour:
     if ui:
@@ -58,18 +84,32 @@ def demo(
 def _story(shop: Stage) -> Iterator[Step]:
     shop.hook("UserPromptSubmit", "monday", prompt=_CORRECTION)
     heard = shop.hook("Stop", "monday")
-    yield Step("You correct your agent, once.", f"> {_CORRECTION}", Summary(heard["systemMessage"], {}))
+    yield Step(
+        "You correct your agent, once.", f"> {_CORRECTION}", Summary(heard["systemMessage"], {})
+    )
     shop.play("monday", _FAILED_SESSION)
     lesson = operate("inbox list", shop.own).cards[0].memory
     accepted = operate("inbox accept", shop.own, (lesson.id,))
     why = "A command fails, another works: a lesson. Accept it, or let it come up again."
-    yield Step(why, "recollect inbox accept 1", Summary(lesson.body, {}, (short_ids(accepted.summary),)))
+    yield Step(
+        why, "recollect inbox accept 1", Summary(lesson.body, {}, (short_ids(accepted.summary),))
+    )
     shop.wait(DAY_SECONDS)
     start = shop.hook("SessionStart", "tuesday", source="startup")
-    why, told = "The next session starts, and the agent knows both before its first move.", start["hookSpecificOutput"]
-    task, given = "> add a package for dates and run the tests", Summary(told["additionalContext"], {})
+    why, told = (
+        "The next session starts, and the agent knows both before its first move.",
+        start["hookSpecificOutput"],
+    )
+    task, given = (
+        "> add a package for dates and run the tests",
+        Summary(told["additionalContext"], {}),
+    )
     yield Step(why, task, given, box="what the agent is given")
-    call = {"tool_name": "Bash", "tool_use_id": "toolu_1", "tool_input": {"command": "npm install date-fns"}}
+    call = {
+        "tool_name": "Bash",
+        "tool_use_id": "toolu_1",
+        "tool_input": {"command": "npm install date-fns"},
+    }
     shop.hook("PreToolUse", "tuesday", **call)
     why = "It is about to run `npm install`, so the rule is repeated. Why?"
     yield Step(why, "recollect why", operate("why", shop.own))
@@ -92,9 +132,15 @@ def _rest(app: App, other_project: App) -> Iterator[Step]:
         ("Nothing is done in secret.", "log", (), {}),
     )  # fmt: skip
     for title, command, args, options in steps:
-        yield Step(title, f"recollect {command}", operate(command.split()[0], app, *args, **options))
+        yield Step(
+            title, f"recollect {command}", operate(command.split()[0], app, *args, **options)
+        )
     elsewhere = operate("search", other_project, ("deploy", "pnpm"))
-    yield Step("Another project sees none of this.", "cd ../blog && recollect search deploy pnpm", elsewhere)
+    yield Step(
+        "Another project sees none of this.",
+        "cd ../blog && recollect search deploy pnpm",
+        elsewhere,
+    )
 
 
 def play_week(folder: Path, now: Moment) -> Path:
@@ -105,9 +151,16 @@ def play_week(folder: Path, now: Moment) -> Path:
             _play(shop, day, turns)
             shop.wait(DAY_SECONDS)
         app = shop.own
-        operate("pin", app, "Deploys go to staging first; production only on Tuesdays.", topics=("deploy", "release"))
+        operate(
+            "pin",
+            app,
+            "Deploys go to staging first; production only on Tuesdays.",
+            topics=("deploy", "release"),
+        )
         operate("rule add", app, "Write commit messages in English", user=True)
-        operate("note save", app, "\n".join((*sample["note"], "")), title="Releases", tags=("release",))
+        operate(
+            "note save", app, "\n".join((*sample["note"], "")), title="Releases", tags=("release",)
+        )
         threads = operate("threads", app, limit=2).cards
         if len(threads) == 2:
             operate("link", app, threads[0].memory.id, threads[1].memory.id)
@@ -123,9 +176,16 @@ def _play(shop: Stage, session: str, turns: Sequence[Mapping[str, Any]]) -> None
         _tell(shop, session, "UserPromptSubmit", prompt=turn["prompt"])
         for number, (command, output, *failed) in enumerate(turn.get("calls", ())):
             id, given = f"toolu_{session}_{place}_{number}", {"command": command}
-            shop.write(session, "assistant", {"type": "tool_use", "id": id, "name": "Bash", "input": given})
+            shop.write(
+                session, "assistant", {"type": "tool_use", "id": id, "name": "Bash", "input": given}
+            )
             _tell(shop, session, "PreToolUse", tool_name="Bash", tool_use_id=id, tool_input=given)
-            result = {"type": "tool_result", "tool_use_id": id, "content": output, "is_error": bool(failed)}
+            result = {
+                "type": "tool_result",
+                "tool_use_id": id,
+                "content": output,
+                "is_error": bool(failed),
+            }
             shop.write(session, "user", result)
         shop.write(session, "assistant", {"type": "text", "text": turn["reply"]})
         shop.read(session)
@@ -133,17 +193,27 @@ def _play(shop: Stage, session: str, turns: Sequence[Mapping[str, Any]]) -> None
 
 def _tell(shop: Stage, session: str, event: str, **fields: Any) -> None:
     """What a hook adds, as the client writes it down."""
-    text = shop.hook(event, session, **fields).get("hookSpecificOutput", {}).get("additionalContext", "")
+    text = (
+        shop.hook(event, session, **fields)
+        .get("hookSpecificOutput", {})
+        .get("additionalContext", "")
+    )
     if text:
         shop.write(session, "attachment", {"type": "hook_additional_context", "content": [text]})
 
 
 def show_page(now: Moment) -> None:
     """The page on the sample, in a scratch home; until it is interrupted."""
-    with tempfile.TemporaryDirectory(prefix="recollect-demo-", ignore_cleanup_errors=True) as scratch:
+    with tempfile.TemporaryDirectory(
+        prefix="recollect-demo-", ignore_cleanup_errors=True
+    ) as scratch:
         project = play_week(Path(scratch), now)
         environ = {name: value for name, value in environment().items() if name in _PASSED}
-        environ |= {"HOME": scratch, "USERPROFILE": scratch, "RECOLLECT_HOME": str(Path(scratch, "home"))}
+        environ |= {
+            "HOME": scratch,
+            "USERPROFILE": scratch,
+            "RECOLLECT_HOME": str(Path(scratch, "home")),
+        }
         program = [sys.executable, "-m", "recollect"]
         page = subprocess.Popen(
             [*program, "ui", "--no-browser"], cwd=project, env=environ, stdout=subprocess.PIPE,

@@ -17,7 +17,9 @@ from recollect.base.settings import environment
 from recollect.base.text import json_visible, visible
 from recollect.wire.place import Place, find_place
 
-_TIMEOUT_S = 10.0  # for the daemon to start, or a hook to answer: loading the model takes most of it
+_TIMEOUT_S = (
+    10.0  # for the daemon to start, or a hook to answer: loading the model takes most of it
+)
 _LINES = click.IntRange(1, 1_000_000)
 _CLONE = Path(__file__).resolve().parents[3]
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -42,9 +44,16 @@ def completion(shell: str) -> None:
 
 
 @click.command()
-@click.option("--port", default=0, metavar="N", help="The port on 127.0.0.1; by default any free one.")
+@click.option(
+    "--port", default=0, metavar="N", help="The port on 127.0.0.1; by default any free one."
+)
 @click.option("--browser/--no-browser", default=True, help="Open the address in your browser.")
-@click.option("--project", default="", metavar="FOLDER", help="A project's folder; by default the current one.")
+@click.option(
+    "--project",
+    default="",
+    metavar="FOLDER",
+    help="A project's folder; by default the current one.",
+)
 def ui(port: int, browser: bool, project: str) -> None:
     """Open a page in the browser: what memory knows, what it told your agent and why, and how to correct it.
 
@@ -53,7 +62,9 @@ def ui(port: int, browser: bool, project: str) -> None:
 
     folder = Path(project).expanduser().absolute() if project else current_folder()
     if not folder.is_dir():
-        raise NotFound(f"There is no folder {project}.", hint="`recollect projects` lists the projects.")
+        raise NotFound(
+            f"There is no folder {project}.", hint="`recollect projects` lists the projects."
+        )
     from recollect.web.site import serve
 
     serve(folder, port=port, announce=lambda address: announce_page(address, browser=browser))
@@ -79,28 +90,46 @@ def mcp() -> None:
 
 @click.command()
 @click.option("-f", "--follow", is_flag=True, help="Go on with new lines until stopped.")
-@click.option("--session", default="", metavar="ID", help="Only this session; the beginning of its id is enough.")
-@click.option("-n", "--limit", default=50, show_default=True, type=_LINES, help="Lines to begin with.")
+@click.option(
+    "--session",
+    default="",
+    metavar="ID",
+    help="Only this session; the beginning of its id is enough.",
+)
+@click.option(
+    "-n", "--limit", default=50, show_default=True, type=_LINES, help="Lines to begin with."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
 def logs(follow: bool, session: str, limit: int, as_json: bool) -> None:
     """What was decided, one line per decision, newest last."""
     from recollect.base import log
 
     folder = Home(home()).logs
-    coming = log.LogFollower(folder, session)  # first, so that no line is lost while the rest is printed
+    coming = log.LogFollower(
+        folder, session
+    )  # first, so that no line is lost while the rest is printed
     earlier = log.read_last(folder, limit=limit, session=session)
     for line in itertools.chain(earlier, coming if follow else ()):
-        click.echo(json_visible(json.dumps(log.parse_line(line), ensure_ascii=False)) if as_json else visible(line))
+        click.echo(
+            json_visible(json.dumps(log.parse_line(line), ensure_ascii=False))
+            if as_json
+            else visible(line)
+        )
 
 
 @click.command()
 @click.argument("event", default="")
 @click.option("--host", default="", metavar="NAME", help="The agent that the event comes from.")
 @click.option(
-    "--record/--no-record", "--keep/--look", default=True, help="Record the printed memories as shown to this session."
+    "--record/--no-record",
+    "--keep/--look",
+    default=True,
+    help="Record the printed memories as shown to this session.",
 )
 @click.option(
-    "--prepare", is_flag=True, help="Only write the program that agents call (<home>/bin); change no settings."
+    "--prepare",
+    is_flag=True,
+    help="Only write the program that agents call (<home>/bin); change no settings.",
 )
 def hook(event: str, host: str, record: bool, prepare: bool) -> None:
     """Answer one event from standard input in this process. Agents call `<home>/bin/hook`, which asks the daemon."""
@@ -121,7 +150,13 @@ def hook(event: str, host: str, record: bool, prepare: bool) -> None:
     given, folder = sys.stdin.buffer.read(), str(current_folder())
     deadline = time.monotonic() + _TIMEOUT_S
     answer = Hooks(open_once).answer(
-        host, event, given, environment(), folder, deadline, lambda seconds: time.monotonic() + seconds
+        host,
+        event,
+        given,
+        environment(),
+        folder,
+        deadline,
+        lambda seconds: time.monotonic() + seconds,
     )
     if answer.stdout:
         click.echo(answer.stdout)
@@ -173,7 +208,9 @@ def stop(as_json: bool) -> None:
 
     ended = control.stop(_place())
     if ended is control.Ended.ALIVE:
-        raise RecollectError("The daemon does not answer and was not ended.", hint="End the process by hand.")
+        raise RecollectError(
+            "The daemon does not answer and was not ended.", hint="End the process by hand."
+        )
     if as_json:
         click.echo(json.dumps({"daemon": str(ended)}))
     else:
@@ -190,7 +227,9 @@ def status(as_json: bool) -> None:
     found = control.status(_place())
     slow = client.explain_starts(_place())
     if found is None:
-        hint = "`recollect daemon start` starts one at once." if slow else "The next hook starts one."
+        hint = (
+            "`recollect daemon start` starts one at once." if slow else "The next hook starts one."
+        )
         raise NotFound(f"No daemon is running{f'; {slow}' if slow else ''}.", hint=hint)
     _show(found | ({"restarts": slow} if slow else {}), as_json)
 

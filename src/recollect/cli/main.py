@@ -72,7 +72,10 @@ class Tree(click.Group):
                 formatter.write_dl([(op.name.split()[-1], op.summary) for op in _below(self.path)])
             return
         with formatter.section("Everyday commands"):
-            firsts = [("ui", EXTRAS["ui"][1]), *((op.name.split()[0], op.summary) for op in OPS if op.everyday)]
+            firsts = [
+                ("ui", EXTRAS["ui"][1]),
+                *((op.name.split()[0], op.summary) for op in OPS if op.everyday),
+            ]
             formatter.write_dl([(first, PARENTS.get(first, summary)) for first, summary in firsts])
         with formatter.section("The rest, by group (recollect help GROUP)"):
             formatter.write_dl([(group.name.lower(), group.value) for group in Group])
@@ -81,7 +84,11 @@ class Tree(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if name in ("rules", "notes") and args[1:] and any(op.name == f"{name[:-1]} {args[1]}" for op in OPS):
+        if (
+            name in ("rules", "notes")
+            and args[1:]
+            and any(op.name == f"{name[:-1]} {args[1]}" for op in OPS)
+        ):
             name, args = name[:-1], [name[:-1], *args[1:]]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             import difflib  # like JSON below, not loaded for `--help`
@@ -122,18 +129,27 @@ def _find_op(path: tuple[str, ...]) -> tuple[Op, list[str]] | None:
     """Finds it by its name or an alias, with the options that an alias implies (`delete --delete`)."""
     spelt = ((op, alias.split(" --")) for op in OPS for alias in (op.name, *op.aliases))
     wanted = " ".join(path)
-    return next(((op, [f"--{one}" for one in implied]) for op, (name, *implied) in spelt if name == wanted), None)
+    return next(
+        ((op, [f"--{one}" for one in implied]) for op, (name, *implied) in spelt if name == wanted),
+        None,
+    )
 
 
 def _below(path: tuple[str, ...]) -> list[Op]:
-    return [op for op in OPS if (words := tuple(op.name.split()))[: len(path)] == path and words != path]
+    return [
+        op for op in OPS if (words := tuple(op.name.split()))[: len(path)] == path and words != path
+    ]
 
 
-_EPILOG = "First steps: `recollect demo` shows what it does; `recollect install` connects your agents."
+_EPILOG = (
+    "First steps: `recollect demo` shows what it does; `recollect install` connects your agents."
+)
 
 
 @click.group(cls=Tree, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, "-V", "--version", prog_name="recollect", message="%(prog)s %(version)s")
+@click.version_option(
+    __version__, "-V", "--version", prog_name="recollect", message="%(prog)s %(version)s"
+)
 def program() -> None:
     """Memory for coding agents: corrected once, they do not repeat the mistake."""
 
@@ -150,7 +166,9 @@ def main() -> NoReturn:
     out = sys.stdout
     try:
         sys.exit(program.main(prog_name="recollect", standalone_mode=False) or 0)
-    except SystemExit as end:  # click puts other streams there when a pipe was closed, which is no failure
+    except (
+        SystemExit
+    ) as end:  # click puts other streams there when a pipe was closed, which is no failure
         sys.exit(end.code if sys.stdout is out else 0)
     except click.exceptions.NoArgsIsHelpError as help_wanted:
         click.echo(help_wanted.format_message())

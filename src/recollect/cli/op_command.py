@@ -35,7 +35,11 @@ def command_of(op: Op, name: str = "") -> click.Command:
     inputs: list[click.Parameter] = [_argument(p) if p.positional else _option(p) for p in wanted]
     inputs.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."))
     if op.effect is not Effect.READ:
-        inputs.append(click.Option(["--dry-run"], is_flag=True, help="Show what would be done; write nothing."))
+        inputs.append(
+            click.Option(
+                ["--dry-run"], is_flag=True, help="Show what would be done; write nothing."
+            )
+        )
     if op.erases:
         inputs.append(click.Option(["--yes", "-y"], is_flag=True, help="Do not ask."))
 
@@ -46,7 +50,9 @@ def command_of(op: Op, name: str = "") -> click.Command:
     positional = "\n".join(f"  {p.arg.metavar:<10} {p.arg.help}" for p in wanted if p.positional)
     described = f"{op.summary}\n\n\b\n{positional}" if positional else op.summary
     epilog = f"\b\nExample: recollect {op.example}"
-    return click.Command(name or op.name.split()[-1], callback=run, params=inputs, help=described, epilog=epilog)
+    return click.Command(
+        name or op.name.split()[-1], callback=run, params=inputs, help=described, epilog=epilog
+    )
 
 
 def _run(op: Op, values: dict[str, Any], *, as_json: bool, dry_run: bool, yes: bool) -> int:
@@ -57,7 +63,9 @@ def _run(op: Op, values: dict[str, Any], *, as_json: bool, dry_run: bool, yes: b
             values = choose_agents(app, values)
         if any(values[name] for name in op.erases) and not (yes or dry_run):
             if not sys.stdin.isatty():
-                message = f"`{op.name} --{op.erases[0]}` cannot be undone, and nobody is there to ask."
+                message = (
+                    f"`{op.name} --{op.erases[0]}` cannot be undone, and nobody is there to ask."
+                )
                 raise BadInput(message, hint="Add --yes, or --dry-run to look.")
             for found in (app.find(name)[1] for name in values["names"]):
                 click.echo(visible(f"  {found.id[-6:]}  {one_line(found.title)}"), err=True)
@@ -81,7 +89,9 @@ def current_folder() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError:
-        raise NotFound("The current folder no longer exists.", hint="Go to one that does.") from None
+        raise NotFound(
+            "The current folder no longer exists.", hint="Go to one that does."
+        ) from None
 
 
 def _argument(p: Parameter) -> click.Argument:
@@ -102,11 +112,21 @@ def flags_of(p: Parameter) -> str:
 def _option(p: Parameter) -> click.Option:
     names = [flags_of(p), p.name]
     if p.type is bool:
-        return click.Option(names, is_flag=True, default=p.default, help=p.arg.help, show_default=p.default)
+        return click.Option(
+            names, is_flag=True, default=p.default, help=p.arg.help, show_default=p.default
+        )
     if p.arg.many:
-        return click.Option(names, multiple=True, default=p.default, help=p.arg.help, metavar=p.arg.metavar or None)
+        return click.Option(
+            names, multiple=True, default=p.default, help=p.arg.help, metavar=p.arg.metavar or None
+        )
     choices = [str(member) for member in _members(p.type)]
-    kind: Any = click.Choice(choices, case_sensitive=False) if choices else p.type if p.type in (int, float) else str
+    kind: Any = (
+        click.Choice(choices, case_sensitive=False)
+        if choices
+        else p.type
+        if p.type in (int, float)
+        else str
+    )
     default = ",".join(p.default) if isinstance(p.default, tuple) else p.default
     return click.Option(
         names, type=kind, default=str(default) if isinstance(default, Enum) else default, required=p.required,
@@ -129,7 +149,10 @@ def _value(p: Parameter, given: Any) -> Any:
 def _from_stdin() -> str:
     raw = sys.stdin.buffer.read(_MAX_STDIN_BYTES + 1)
     if len(raw) > _MAX_STDIN_BYTES:
-        raise BadInput(f"Standard input has more than {_MAX_STDIN_BYTES:,} bytes.", hint="Keep the part that matters.")
+        raise BadInput(
+            f"Standard input has more than {_MAX_STDIN_BYTES:,} bytes.",
+            hint="Keep the part that matters.",
+        )
     return raw.decode("utf-8", errors="replace")
 
 
@@ -161,7 +184,9 @@ def add_review(parent: click.Group) -> None:
 
     parent.invoke_without_command = True
     parent.no_args_is_help = False
-    parent.params.append(click.Option(["--json", "as_json"], is_flag=True, help="Print what waits as JSON."))
+    parent.params.append(
+        click.Option(["--json", "as_json"], is_flag=True, help="Print what waits as JSON.")
+    )
     parent.callback = run
     parent.help = f"{parent.help} One key for each; without a terminal, list them."
 
@@ -183,7 +208,9 @@ def _review_inbox(as_json: bool) -> None:
                 Line(f"   {memory.id[-6:]}, source: {memory.lane}, {memory.origin or 'unknown'}", Tone.DIM),
                 *(Line(f"   replaces {id[-6:]}?  {app.find(id)[1].body}", Tone.WARN) for id in card.replaces),
             ])  # fmt: skip
-            while (key := click.getchar().lower()) not in _END_KEYS | {"s"} and not _decide(app, key, memory):
+            while (key := click.getchar().lower()) not in _END_KEYS | {"s"} and not _decide(
+                app, key, memory
+            ):
                 print_blocks([Line(_KEYS, Tone.WARN)])
             if key in _END_KEYS:
                 break
@@ -198,7 +225,9 @@ def _decide(app: App, key: str, memory: Memory) -> bool:
         return False
     try:
         if key == "e":
-            text = click.prompt("as it should read", default=visible(memory.body), show_default=False)
+            text = click.prompt(
+                "as it should read", default=visible(memory.body), show_default=False
+            )
             done = rules.edit(app, memory.id, text)
         else:
             done = (rules.accept if key == "a" else rules.reject)(app, (memory.id,))
@@ -223,7 +252,9 @@ def edit_in_editor(app: App, values: dict[str, Any]) -> dict[str, Any]:
     try:
         written = click.edit(text, extension=".md", require_save=True)
     except click.ClickException as problem:
-        raise BadInput(problem.message, hint="Set EDITOR to one that works. Nothing was changed.") from None
+        raise BadInput(
+            problem.message, hint="Set EDITOR to one that works. Nothing was changed."
+        ) from None
     if written is None:
         return values
     title, topics, blank, body = [*written.split("\n", 3), "", "", ""][:4]
@@ -231,9 +262,15 @@ def edit_in_editor(app: App, values: dict[str, Any]) -> dict[str, Any]:
         kept = app.home.root / "unsaved-edit.md"
         write_private(kept, written)
         hint = f"Nothing was changed. What you wrote is kept in {kept}."
-        raise BadInput("The text must begin with the lines `Title:` and `Topics:` and an empty one.", hint=hint)
+        raise BadInput(
+            "The text must begin with the lines `Title:` and `Topics:` and an empty one.", hint=hint
+        )
     # The newline that ends the file does not belong to the body; an editor may write line ends in its own way.
-    after = {"title": title[6:].strip(), "topics": topics[7:].strip(), "body": body.removesuffix("\n")}
+    after = {
+        "title": title[6:].strip(),
+        "topics": topics[7:].strip(),
+        "body": body.removesuffix("\n"),
+    }
     was = memory.body.replace("\r\n", "\n")
     before = {"title": memory.title.strip(), "topics": ", ".join(memory.topics), "body": was}
     return values | {name: value for name, value in after.items() if value != before[name]}
@@ -250,7 +287,11 @@ def choose_agents(app: App, values: dict[str, Any]) -> dict[str, Any]:
     if not set(found) - {DEFAULT_HOST}:
         return values
     question = "{} was found. Connect it to Recollect?"
-    chosen = tuple(host for host in found if click.confirm(question.format(agent(host).TITLE), default=True, err=True))
+    chosen = tuple(
+        host
+        for host in found
+        if click.confirm(question.format(agent(host).TITLE), default=True, err=True)
+    )
     if not chosen:
         raise click.Abort
     return {**values, "agent": chosen}

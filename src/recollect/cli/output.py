@@ -42,7 +42,9 @@ def print_blocks(shown: Iterable[Block]) -> None:
     environ = environment()
     coloured = sys.stdout.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
     for text, tone in lines(shown, width=min(_MAX_WIDTH, shutil.get_terminal_size().columns)):
-        style: dict[str, Any] = {tone.value: True} if tone in (Tone.TITLE, Tone.DIM) else {"fg": tone.value}
+        style: dict[str, Any] = (
+            {tone.value: True} if tone in (Tone.TITLE, Tone.DIM) else {"fg": tone.value}
+        )
         click.echo(click.style(text, **style) if coloured and tone else text)
 
 
@@ -62,7 +64,11 @@ def lines(shown: Iterable[Block], *, width: int) -> Iterator[tuple[str, Tone]]:
 
 
 def _width(text: str) -> int:
-    return len(text) if text.isascii() else sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
+    return (
+        len(text)
+        if text.isascii()
+        else sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
+    )
 
 
 def _fit(text: str, width: int) -> str:
@@ -85,7 +91,9 @@ def _remember(app: App, result: Result) -> None:
         case Shown(card):
             remember_shown(app, last=card.memory.id)
         case Done(plan=plan, dry_run=False):
-            if created := [change.memory.id for change in plan.changes if isinstance(change, Create)]:
+            if created := [
+                change.memory.id for change in plan.changes if isinstance(change, Create)
+            ]:
                 remember_shown(app, last=created[0])
         case _:
             pass

@@ -80,7 +80,9 @@ class Stage:
             "transcript_path": str(self._transcripts / f"{session}.jsonl"),
         }  # fmt: skip
         deadline, body = time.monotonic() + 60.0, json.dumps(payload).encode()
-        answer = self._hooks.answer(agents.DEFAULT_HOST, event, body, {}, str(self.folder), deadline)
+        answer = self._hooks.answer(
+            agents.DEFAULT_HOST, event, body, {}, str(self.folder), deadline
+        )
         answer.after(True)
         printed: dict[str, Any] = json.loads(answer.stdout or b"{}")
         return printed

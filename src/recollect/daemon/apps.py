@@ -19,7 +19,14 @@ from typing import TYPE_CHECKING
 from recollect.app.core import App
 from recollect.base import project as projects
 from recollect.base.clock import Clock
-from recollect.base.errors import BadInput, ModelError, ModelLoading, RecollectError, StoreBusy, StoreError
+from recollect.base.errors import (
+    BadInput,
+    ModelError,
+    ModelLoading,
+    RecollectError,
+    StoreBusy,
+    StoreError,
+)
 from recollect.base.files import Stamp, stamp
 from recollect.base.paths import Home
 from recollect.base.project import Project
@@ -77,14 +84,18 @@ class Model:
         """Loads what is wanted, one at a time; False where that is done, or was tried in vain."""
         name = self.wanted
         with self._guard:
-            if name in self._loaded or (name in self._failed and time.monotonic() < self._retry_at_s):
+            if name in self._loaded or (
+                name in self._failed and time.monotonic() < self._retry_at_s
+            ):
                 return False
             from recollect.embed.embedder import load
 
             try:
                 self._loaded, self._failed = {name: load(name, self._key_file)}, {}
             except (ModelError, BadInput) as problem:
-                self._wait_s = min(2 * self._wait_s, RETRY_S[1]) if name in self._failed else RETRY_S[0]
+                self._wait_s = (
+                    min(2 * self._wait_s, RETRY_S[1]) if name in self._failed else RETRY_S[0]
+                )
                 self._retry_at_s = time.monotonic() + self._wait_s
                 self._failed = {name: problem}
             return name in self._loaded
@@ -95,7 +106,9 @@ class WarmApp(App):
 
     model: Model
     warm = False
-    fills_vectors = False  # a job does, on connections of its own, while nobody waits for this one's lock
+    fills_vectors = (
+        False  # a job does, on connections of its own, while nobody waits for this one's lock
+    )
     paths: dict[Scope, Path]
 
     def store_path(self, scope: Scope) -> Path | None:
@@ -131,7 +144,9 @@ class _OpenApp:
 
 
 class Apps:
-    def __init__(self, home: Home, user_home: Path, clock: Clock, model: Model, *, max_apps: int = MAX_APPS) -> None:
+    def __init__(
+        self, home: Home, user_home: Path, clock: Clock, model: Model, *, max_apps: int = MAX_APPS
+    ) -> None:
         self._home = home
         self._user_home = user_home
         self._clock = clock
@@ -178,11 +193,16 @@ class Apps:
         return found | {NO_PROJECT: found.get(NO_PROJECT, float("-inf"))}
 
     def known_roots(self) -> list[str]:
-        return [NO_PROJECT, *(one.root for one in projects.known(self._home.projects) if one.exists)]
+        return [
+            NO_PROJECT,
+            *(one.root for one in projects.known(self._home.projects) if one.exists),
+        ]
 
     def background_app(self, root: str) -> WarmApp:
         entry = next((entry for key, entry in reversed(self._entries()) if key[1] == root), None)
-        project = entry.app.project if entry else self._project(root) if root != NO_PROJECT else None
+        project = (
+            entry.app.project if entry else self._project(root) if root != NO_PROJECT else None
+        )
         settings = self._settings(project, entry.environ if entry else {})
         # The model that the home's settings name now: a project that nobody used since may still have another, and the
         # two would take turns in loading theirs and in removing each other's vectors.
@@ -224,13 +244,17 @@ class Apps:
 
     def _settings(self, project: Project | None, environ: Mapping[str, str]) -> Settings:
         conf = project.conf if project else None
-        ours = tuple((name, value) for name, value in sorted(environ.items()) if name.startswith(PREFIX))
+        ours = tuple(
+            (name, value) for name, value in sorted(environ.items()) if name.startswith(PREFIX)
+        )
         return _load_settings(self._home.conf, conf, (stamp(self._home.conf), stamp(conf)), ours)
 
     def _project(self, folder: str) -> Project | None:
         """None for a folder that is gone and has no memory: nothing is made for it."""
         found = projects.find(Path(folder or NO_PROJECT), self._user_home)
-        is_kept = found and (found.root.is_dir() or projects.store_folder(self._home.projects, found))
+        is_kept = found and (
+            found.root.is_dir() or projects.store_folder(self._home.projects, found)
+        )
         return found if is_kept else None
 
     def _entries(self) -> list[tuple[tuple[str, str], _OpenApp]]:
@@ -240,7 +264,9 @@ class Apps:
     def _entry(self, project: Project | None) -> _OpenApp:
         key = (project.key, str(project.root)) if project else ("", NO_PROJECT)
         with self._guard:
-            entry = self._open.pop(key, None) or _OpenApp(self._new_app(project, load(None, None, {})))
+            entry = self._open.pop(key, None) or _OpenApp(
+                self._new_app(project, load(None, None, {}))
+            )
             entry.used_s = time.monotonic()
             self._open[key] = entry
             surplus = list(self._open.values())[: -self._max_apps]
@@ -255,8 +281,12 @@ class Apps:
         entry.dropped = True
         _close_if_dropped(entry)
 
-    def _new_app(self, project: Project | None, settings: Settings, *, warm: bool = False) -> WarmApp:
-        app = WarmApp(home=self._home, project=project, settings=settings, clock=self._clock, actor="agent")
+    def _new_app(
+        self, project: Project | None, settings: Settings, *, warm: bool = False
+    ) -> WarmApp:
+        app = WarmApp(
+            home=self._home, project=project, settings=settings, clock=self._clock, actor="agent"
+        )
         app.model, app.warm, app.paths = self._model, warm, {}
         return app
 
@@ -266,7 +296,9 @@ class Apps:
         app.paths = {}
         stamps = [stamp(app.store_path(scope)) or (0, 0, 0, 0) for scope in Scope]
         files = tuple(found[2:] for found in stamps)  # what changes when a file is replaced
-        if any(before not in ((0, 0), now) for before, now in zip(entry.files, files, strict=False)):
+        if any(
+            before not in ((0, 0), now) for before, now in zip(entry.files, files, strict=False)
+        ):
             app.close()
             entry.app = app = self._new_app(app.project, app.settings)
         entry.files = files
@@ -274,7 +306,9 @@ class Apps:
         settings = self._settings(app.project, environ)
         if settings is not entry.settings:
             before = app.settings.text(_MODEL)
-            app.settings = settings.with_value(_BUSY, str(min(BUSY_TIMEOUT_MS, settings.count(_BUSY))))
+            app.settings = settings.with_value(
+                _BUSY, str(min(BUSY_TIMEOUT_MS, settings.count(_BUSY)))
+            )
             app.warm = app.warm and before == app.settings.text(_MODEL)
             entry.settings = settings
             self._model.wanted = app.settings.text(_MODEL)
@@ -296,7 +330,10 @@ def _close_if_dropped(entry: _OpenApp) -> None:
 
 @lru_cache(maxsize=64)
 def _load_settings(
-    home_conf: Path, conf: Path | None, _stamps: tuple[Stamp | None, ...], environ: tuple[tuple[str, str], ...]
+    home_conf: Path,
+    conf: Path | None,
+    _stamps: tuple[Stamp | None, ...],
+    environ: tuple[tuple[str, str], ...],
 ) -> Settings:
     """Loaded again only when a file changed: a daemon at rest looks at its vaults twice a second."""
     return load(home_conf, conf, dict(environ), hook=True)

@@ -48,16 +48,30 @@ _SWITCH_S = 0.0002
 
 class Service:
     def __init__(
-        self, home: Home, user_home: Path, place: Place, listener: socket.socket, token: str, lock: int
+        self,
+        home: Home,
+        user_home: Path,
+        place: Place,
+        listener: socket.socket,
+        token: str,
+        lock: int,
     ) -> None:
         self._home = home
         self._place = place
         self._lock = lock
         self._clock = SystemClock()
-        self._began_s = self._last_request_s = time.monotonic()  # the second: when it was last needed
+        self._began_s = self._last_request_s = (
+            time.monotonic()
+        )  # the second: when it was last needed
         self._began = self._clock.now()
         # Of no project, with the settings of the home alone: for the log, and for the model until a hook names another.
-        own = App(home=home, project=None, settings=load(home.conf, None, {}), clock=self._clock, actor="daemon")
+        own = App(
+            home=home,
+            project=None,
+            settings=load(home.conf, None, {}),
+            clock=self._clock,
+            actor="daemon",
+        )
         self._log = own.log
         self._model = Model(own.settings.text("MEMORY_EMBEDDING_MODEL"), home.embedding_key)
         self._apps = Apps(home, user_home, self._clock, self._model)
@@ -95,7 +109,9 @@ class Service:
         self._log.line("daemon-ended", pid=os.getpid(), why=reason)
         self._jobs.stop(0.4)
         for slow in self._slow_jobs:
-            slow.stop(0.0)  # the model it waits for ends with this process, the line to the team, too
+            slow.stop(
+                0.0
+            )  # the model it waits for ends with this process, the line to the team, too
         self._apps.close()
 
     def _shutdown_reason(self) -> str:
@@ -132,7 +148,9 @@ class Service:
                     return self._run_operation(request)
                 case "progress":
                     work = self._works.get(header.get("name", ""))
-                    return Answer(frame.OK, json.dumps([work.done, work.total] if work else [0, 0]).encode())
+                    return Answer(
+                        frame.OK, json.dumps([work.done, work.total] if work else [0, 0]).encode()
+                    )
                 case "cancel":
                     if work := self._works.get(header.get("name", "")):
                         work.is_cancelled = True
@@ -150,7 +168,10 @@ class Service:
     def _answer_hook(self, request: Request) -> Answer:
         header = request.header
         host, event, cwd = (header.get(name, "") for name in ("host", "event", "cwd"))
-        most_s, size = read_number(header, "patience_ms") / 1_000, read_number(header, "transcript_bytes")
+        most_s, size = (
+            read_number(header, "patience_ms") / 1_000,
+            read_number(header, "transcript_bytes"),
+        )
         by_s = request.until_s - HOOK_NEEDS_S
 
         def wait(wanted_s: float) -> float:
@@ -163,7 +184,9 @@ class Service:
         pointer = os.path.basename(header.get("pointer", ""))
         reply = partial(request.reply, frame.OK) if pointer else lambda _stdout: None
         try:
-            answer = self._hooks.answer(host, event, request.body, _environ(header), cwd, by_s, wait, size, reply)
+            answer = self._hooks.answer(
+                host, event, request.body, _environ(header), cwd, by_s, wait, size, reply
+            )
         except BadInput:
             answer = HookAnswer()  # not an event that we can read: nothing to keep
         except (StoreBusy, StoreFull) as problem:
@@ -187,7 +210,9 @@ class Service:
             take_app = self._apps.own if call.takes_long else self._apps.app
             while True:
                 try:
-                    with take_app(environ.get(frame.PROJECT_VARIABLE, ""), header.get("cwd", ""), environ) as app:
+                    with take_app(
+                        environ.get(frame.PROJECT_VARIABLE, ""), header.get("cwd", ""), environ
+                    ) as app:
                         if call.takes_long:
                             trial.check_model(app)
                         return Answer(frame.OK, calls.run_call(app, call, work))
@@ -267,7 +292,11 @@ def _load_language() -> None:
 def version_key(version: str) -> tuple[int, ...]:
     """`0.10.0` is newer than `0.9.1`; one that cannot be read is the oldest."""
     parts = version.split(".")
-    return tuple(int(part) for part in parts) if all(part.isascii() and part.isdigit() for part in parts) else ()
+    return (
+        tuple(int(part) for part in parts)
+        if all(part.isascii() and part.isdigit() for part in parts)
+        else ()
+    )
 
 
 def _environ(header: Mapping[str, str]) -> dict[str, str]:

@@ -60,7 +60,12 @@ Handler = Callable[[Request], Answer]
 
 class Server:
     def __init__(
-        self, place: Place, listener: socket.socket, token: str, handler: Handler, report: Callable[[Exception], None]
+        self,
+        place: Place,
+        listener: socket.socket,
+        token: str,
+        handler: Handler,
+        report: Callable[[Exception], None],
     ) -> None:
         self._place = place
         self._listener = listener
@@ -227,7 +232,9 @@ class Server:
         return bool(proof)
 
     def _answer(self, sock: socket.socket, header: Mapping[str, str], body: bytes) -> None:
-        until_s = time.monotonic() + min(read_number(header, "deadline_ms") or 1_000, 600_000) / 1_000
+        until_s = (
+            time.monotonic() + min(read_number(header, "deadline_ms") or 1_000, 600_000) / 1_000
+        )
         waits_long = is_answered = is_slow = is_sent = False
 
         def grant_wait(seconds: float) -> bool:

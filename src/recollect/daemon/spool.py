@@ -34,7 +34,9 @@ class SpoolDrain:
         self._hooks = hooks
         self._log = log
         self._left: Iterator[tuple[str, Pointer]] | None = None
-        self._refused: set[str] = set()  # not tried again by this process; the next may be able to receive them
+        self._refused: set[str] = (
+            set()
+        )  # not tried again by this process; the next may be able to receive them
         self.received = 0  # those that no daemon had received
         self.lost = 0  # of those, the ones whose words were never written down
 
@@ -68,7 +70,9 @@ class SpoolDrain:
         except BadInput:
             pass  # not an event that we know: there is nothing to read later
         except (RecollectError, OSError) as problem:
-            self._log.line("spool-refused", hook=pointer.get("event", ""), problem=type(problem).__name__)
+            self._log.line(
+                "spool-refused", hook=pointer.get("event", ""), problem=type(problem).__name__
+            )
             self._refused.add(path)
             return True
         self.remove(os.path.basename(path))
@@ -79,7 +83,10 @@ def drain(place: Place) -> Iterator[tuple[str, Pointer]]:
     """Every pointer whose hook has ended, oldest first (`at_ns`), with the path to delete once it is dealt with."""
     folder = place.spool + FOLDER
     try:
-        found = [(entry.stat(follow_symlinks=False).st_mtime_ns, entry.name) for entry in os.scandir(folder)]
+        found = [
+            (entry.stat(follow_symlinks=False).st_mtime_ns, entry.name)
+            for entry in os.scandir(folder)
+        ]
     except OSError:
         return
     for at_ns, name in sorted(found):
@@ -114,10 +121,15 @@ def count_files(folder: str) -> int:
 def _is_in_use(name: str) -> bool:
     """The name says when it was left, in nanoseconds since the machine started, and by which process."""
     left_ns, _, pid = name.partition(".")
-    if not (left_ns.isdigit() and pid.isdigit()) or not 0 <= time.monotonic_ns() - int(left_ns) < MAX_HOOK_S * 1e9:
+    if (
+        not (left_ns.isdigit() and pid.isdigit())
+        or not 0 <= time.monotonic_ns() - int(left_ns) < MAX_HOOK_S * 1e9
+    ):
         return False
     with suppress(OSError, OverflowError):  # none, or somebody else's
-        if sys.platform != "win32":  # where to ask for a process is to end it; to drain too early does no harm
+        if (
+            sys.platform != "win32"
+        ):  # where to ask for a process is to end it; to drain too early does no harm
             os.kill(int(pid) or -1, 0)
             return True
     return False

@@ -45,8 +45,14 @@ def run_daemon(environ: Mapping[str, str]) -> int:
         user = user_home(environ)
         place = find_place(str(ours.root), environ)
         ours.prepare()
-        until_s = time.monotonic() + 3.0  # one that is ending holds the lock for two seconds at most
-        while (lock := lockfile.acquire(place.lock)) is None and time.monotonic() < until_s and not _answers(place):
+        until_s = (
+            time.monotonic() + 3.0
+        )  # one that is ending holds the lock for two seconds at most
+        while (
+            (lock := lockfile.acquire(place.lock)) is None
+            and time.monotonic() < until_s
+            and not _answers(place)
+        ):
             time.sleep(0.02)
         if lock is None:  # another one answers, or does not let go
             return _report_failure("Another daemon serves this home already.", 0)
@@ -60,7 +66,9 @@ def run_daemon(environ: Mapping[str, str]) -> int:
     try:
         from recollect.daemon.service import Service
 
-        Service(ours, user, place, listener, token, lock).run(stop_listening=lambda: _stop_listening(place, socket))
+        Service(ours, user, place, listener, token, lock).run(
+            stop_listening=lambda: _stop_listening(place, socket)
+        )
         client.forget_starts(place)  # it ended in good order
     except Exception as problem:  # noqa: BLE001 the outermost edge: half an upgrade can raise anything
         _stop_listening(place, socket)

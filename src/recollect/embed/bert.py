@@ -17,10 +17,15 @@ from numpy.typing import NDArray
 
 from recollect.embed.folder import QUESTIONS, WEIGHTS, Floats, Folder, Tensors, Unreadable
 
-_BATCH_TEXTS = 8  # short texts are half as fast again together as one by one; with more nothing is gained
+_BATCH_TEXTS = (
+    8  # short texts are half as fast again together as one by one; with more nothing is gained
+)
 _END_CHARS = 400  # of a text that is too long: more than the tokens that are taken of its end
 _LIKENESS_TOKENS = 600  # of a text
-_SAME, _UNLIKE = 0.999, 0.1  # nearness of a word to itself, and of words that have nothing in common
+_SAME, _UNLIKE = (
+    0.999,
+    0.1,
+)  # nearness of a word to itself, and of words that have nothing in common
 _SIZES = "hidden_size num_attention_heads num_hidden_layers intermediate_size max_position_embeddings vocab_size"
 _WORDS = "embeddings.word_embeddings.weight"
 # How others call the parts of a layer.
@@ -33,7 +38,9 @@ _NAMES = {
 class Norm:
     def __init__(self, gain: Floats, bias: Floats, epsilon: float = 1e-12) -> None:
         self._gain, self._bias, self._epsilon = gain, bias, np.float32(epsilon)
-        self._mean = np.full(len(gain), 1 / len(gain), np.float32)  # a product with it takes half the time of `mean`
+        self._mean = np.full(
+            len(gain), 1 / len(gain), np.float32
+        )  # a product with it takes half the time of `mean`
 
     def __call__(self, rows: Floats) -> Floats:
         rows -= (rows @ self._mean)[:, None]
@@ -60,7 +67,9 @@ def gelu(rows: Floats) -> Floats:
     out *= np.float32(-0.0713548162726)
     out -= np.float32(1.5957691216057308)
     out *= rows
-    with np.errstate(over="ignore"):  # far below zero: a number divided by infinity is zero, as it should be
+    with np.errstate(
+        over="ignore"
+    ):  # far below zero: a number divided by infinity is zero, as it should be
         np.exp(out, out=out)
     out += np.float32(1)
     np.divide(rows, out, out=out)
@@ -72,8 +81,12 @@ class Layer:
         """`attend`: query (already divided by the root of its size), key and value at once."""
         self._heads = heads
         names = ("attend", "gather", "widen", "narrow")
-        self._attend, self._gather, self._widen, self._narrow = (parts.linear(number, name) for name in names)
-        self._gather_norm, self._narrow_norm = (parts.norm(number, name) for name in ("gather.norm", "narrow.norm"))
+        self._attend, self._gather, self._widen, self._narrow = (
+            parts.linear(number, name) for name in names
+        )
+        self._gather_norm, self._narrow_norm = (
+            parts.norm(number, name) for name in ("gather.norm", "narrow.norm")
+        )
 
     def __call__(self, rows: Floats, lengths: Sequence[int]) -> Floats:
         attended = self._gather(self._attention(self._attend(rows), lengths))
@@ -90,11 +103,15 @@ class Layer:
         for length in lengths:
             text = slice(start, start + length)
             # Each: head, token, dimension.
-            query, key, value = attended[text].reshape(length, 3, heads, dim // heads).transpose(1, 2, 0, 3)
+            query, key, value = (
+                attended[text].reshape(length, 3, heads, dim // heads).transpose(1, 2, 0, 3)
+            )
             scores: Floats = query @ key.swapaxes(1, 2)
             scores -= scores.max(2, keepdims=True)
             np.exp(scores, out=scores)
-            seen = np.matmul(scores, value, out=out[text].reshape(length, heads, dim // heads).transpose(1, 0, 2))
+            seen = np.matmul(
+                scores, value, out=out[text].reshape(length, heads, dim // heads).transpose(1, 0, 2)
+            )
             seen /= np.einsum("hij->hi", scores)[:, :, None]
             start += length
         return out
@@ -109,7 +126,9 @@ class Bert:
         model, places = config.get("model_type"), config.get("position_embedding_type", "absolute")
         act = str(config.get("hidden_act", "gelu"))
         if model != "bert" or places != "absolute" or not act.startswith("gelu"):
-            raise folder.unfit(f"it is a {model!r} ({places}, {act}), and only a BERT can be run here")
+            raise folder.unfit(
+                f"it is a {model!r} ({places}, {act}), and only a BERT can be run here"
+            )
         for name in _SIZES.split():
             if type(config.get(name)) is not int or config[name] < 1:
                 raise folder.unfit(f"{name} in config.json is {config.get(name)!r}")
@@ -121,16 +140,22 @@ class Bert:
         try:
             weights = shipped or folder.weights()
             self._tokenizer = folder.tokenizer(weights, characters, config["vocab_size"])
-            parts = _Int8Parts(weights, config) if "words" in weights else _FloatParts(weights, config)
+            parts = (
+                _Int8Parts(weights, config) if "words" in weights else _FloatParts(weights, config)
+            )
             self._words, self._scales = parts.words()
             self._positions = parts.positions()[: self._max_tokens]
             self._norm = parts.norm(None, "norm")
-            self._layers = [Layer(parts, heads, number) for number in range(config["num_hidden_layers"])]
+            self._layers = [
+                Layer(parts, heads, number) for number in range(config["num_hidden_layers"])
+            ]
             self._question_layers = self._layers
             if shipped is not None:
                 fewer = config | {"num_hidden_layers": config["num_question_layers"]}
                 parts = _Int8Parts(folder.weights(QUESTIONS), fewer)
-                self._question_layers = [Layer(parts, heads, number) for number in range(fewer["num_hidden_layers"])]
+                self._question_layers = [
+                    Layer(parts, heads, number) for number in range(fewer["num_hidden_layers"])
+                ]
         except Unreadable as problem:
             raise folder.unfit(f"{WEIGHTS}: {problem}") from None
         except MemoryError:
@@ -147,7 +172,10 @@ class Bert:
     def likeness(self, question: str, texts: Sequence[str]) -> list[float]:
         """For each text how near its nearest word comes to each word of the question, in the table of words alone. A
         word that all of these texts have counts for little."""
-        asked, *said = (list(set(self._tokenizer.encode(text, _LIKENESS_TOKENS)[1:-1])) for text in (question, *texts))
+        asked, *said = (
+            list(set(self._tokenizer.encode(text, _LIKENESS_TOKENS)[1:-1]))
+            for text in (question, *texts)
+        )
         if not asked or not said:
             return [0.0] * len(texts)
         said = [tokens or [0] for tokens in said]
@@ -165,7 +193,11 @@ class Bert:
 
     def _word_rows(self, tokens: NDArray[np.int64]) -> Floats:
         rows: Floats = self._words[tokens]
-        return rows if self._scales is None else np.multiply(rows, self._scales[tokens]).reshape(-1, self.dim)
+        return (
+            rows
+            if self._scales is None
+            else np.multiply(rows, self._scales[tokens]).reshape(-1, self.dim)
+        )
 
     def _encode(self, text: str, most_tokens: int | None) -> list[int]:
         """With `most_tokens`, a longer text gives two thirds from its beginning and one from its end."""
@@ -206,7 +238,10 @@ class _FloatParts:
         return self._floats(_WORDS, self._config["vocab_size"], self._dim), None
 
     def positions(self) -> Floats:
-        types, count = int(self._config.get("type_vocab_size", 2)), self._config["max_position_embeddings"]
+        types, count = (
+            int(self._config.get("type_vocab_size", 2)),
+            self._config["max_position_embeddings"],
+        )
         positions = self._floats("embeddings.position_embeddings.weight", count, self._dim)
         positions += self._floats("embeddings.token_type_embeddings.weight", types, self._dim)[0]
         return positions
@@ -219,7 +254,10 @@ class _FloatParts:
         parts = [self._linear(f"{name}attention.self.{one}", self._dim, self._dim) for one in of]
         root = np.float32(1 / math.sqrt(self._dim // self._config["num_attention_heads"]))
         parts[0] = Linear(parts[0].weight * root, parts[0].bias * root)
-        return Linear(np.concatenate([one.weight for one in parts], 1), np.concatenate([one.bias for one in parts]))
+        return Linear(
+            np.concatenate([one.weight for one in parts], 1),
+            np.concatenate([one.bias for one in parts]),
+        )
 
     def norm(self, layer: int | None, part: str) -> Norm:
         name = "embeddings.LayerNorm" if layer is None else f"encoder.layer.{layer}.{_NAMES[part]}"
@@ -244,7 +282,10 @@ class _Int8Parts:
         self._spare = np.empty(config["num_hidden_layers"] * numbers, np.float32)
 
     def words(self) -> tuple[NDArray[Any], Floats | None]:
-        count, size = self._config["vocab_size"], int(self._config.get("word_scale_size", self._dim))
+        count, size = (
+            self._config["vocab_size"],
+            int(self._config.get("word_scale_size", self._dim)),
+        )
         # A copy, because a view would keep the whole file in memory.
         words = self._tensors.view("words", ("I8",), count, self._dim // size, size).copy()
         return words, self._tensors.floats("words.scale", count, self._dim // size, 1)
@@ -255,16 +296,27 @@ class _Int8Parts:
     def linear(self, layer: int, part: str) -> Linear:
         name, (takes, gives) = f"{layer}.{part}", _shapes(self._config)[part]
         matrix = self._tensors.view(name, ("I8",), takes, gives)
-        weight, self._spare = self._spare[: matrix.size].reshape(matrix.shape), self._spare[matrix.size :]
+        weight, self._spare = (
+            self._spare[: matrix.size].reshape(matrix.shape),
+            self._spare[matrix.size :],
+        )
         np.multiply(matrix, self._tensors.view(f"{name}.scale", ("F32",), 1, gives), out=weight)
         return Linear(weight, self._tensors.floats(f"{name}.bias", gives))
 
     def norm(self, layer: int | None, part: str) -> Norm:
         name = part if layer is None else f"{layer}.{part}"
-        return Norm(self._tensors.floats(f"{name}.gain", self._dim), self._tensors.floats(f"{name}.bias", self._dim))
+        return Norm(
+            self._tensors.floats(f"{name}.gain", self._dim),
+            self._tensors.floats(f"{name}.bias", self._dim),
+        )
 
 
 def _shapes(config: dict[str, Any]) -> dict[str, tuple[int, int]]:
     """Of the matrices of a layer: how many numbers each takes and gives."""
     dim, wide = config["hidden_size"], config["intermediate_size"]
-    return {"attend": (dim, 3 * dim), "gather": (dim, dim), "widen": (dim, wide), "narrow": (wide, dim)}
+    return {
+        "attend": (dim, 3 * dim),
+        "gather": (dim, dim),
+        "widen": (dim, wide),
+        "narrow": (wide, dim),
+    }

@@ -25,7 +25,9 @@ EVERYDAY: list[str] = load_table("recollect.embed", "everyday_texts.json")
 
 class Source(Protocol):  # what makes the raw vectors, which may have any length and spread
     dim: int
-    at_once: int  # how many texts to give it at a time while somebody may be waiting for the processor
+    at_once: (
+        int  # how many texts to give it at a time while somebody may be waiting for the processor
+    )
 
     def vectors(self, texts: Sequence[str], most_tokens: int | None) -> Floats:
         """With `most_tokens` someone waits: the two ends of a long text are enough, and vectors nearly the same."""
@@ -34,7 +36,14 @@ class Source(Protocol):  # what makes the raw vectors, which may have any length
 class Embedder:
     """Vectors are of length one, to be compared by their dot product."""
 
-    def __init__(self, id: str, source: Source, before: tuple[str, str] = ("", ""), *, is_spread: bool = False) -> None:
+    def __init__(
+        self,
+        id: str,
+        source: Source,
+        before: tuple[str, str] = ("", ""),
+        *,
+        is_spread: bool = False,
+    ) -> None:
         """`before`: what a question and a passage begin with. `is_spread`: unrelated texts are far apart anyway."""
         self._source, (self._question, self._passage) = source, before
         self._middle: Floats | None = None
@@ -48,7 +57,9 @@ class Embedder:
 
     def embed(self, texts: Sequence[str], most_tokens: int | None = None) -> Floats:
         """Passages; together they take less time than one by one."""
-        return self._finish(self._source.vectors([self._passage + text for text in texts], most_tokens))
+        return self._finish(
+            self._source.vectors([self._passage + text for text in texts], most_tokens)
+        )
 
     def embed_one(self, text: str, most_tokens: int | None = None) -> Floats:
         """A question. With `most_tokens` it takes half the time: fewer layers read it, and of a long text only the
@@ -58,7 +69,11 @@ class Embedder:
 
     def likeness(self, question: str, texts: Sequence[str]) -> list[float]:
         """How much of the question each text says, by words of like meaning; nothing where a server has the model."""
-        return self._source.likeness(question, texts) if isinstance(self._source, Bert) else [0.0] * len(texts)
+        return (
+            self._source.likeness(question, texts)
+            if isinstance(self._source, Bert)
+            else [0.0] * len(texts)
+        )
 
     def _finish(self, vectors: Floats) -> Floats:
         if not np.isfinite(vectors).all():
@@ -85,7 +100,10 @@ def load(setting: str = "shipped", key_file: Path | None = None) -> Embedder:
     if not os.path.isabs(path):
         raise BadInput(f"{setting!r} is not a valid MEMORY_EMBEDDING_MODEL.", hint=_CHOICES)
     folder = Folder(Path(path))
-    model, prompts = Bert(folder, characters), folder.prompts()  # before the id: a hash of everything that was read
+    model, prompts = (
+        Bert(folder, characters),
+        folder.prompts(),
+    )  # before the id: a hash of everything that was read
     return Embedder(folder.id, model, prompts)
 
 

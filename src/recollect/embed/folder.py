@@ -34,7 +34,9 @@ MAX_BYTES = 2_000_000_000  # of the numbers: in memory they take as much again w
 WEIGHTS = "model.safetensors"
 QUESTIONS = "question.safetensors"  # the layers of the shipped model that read a question while someone waits
 _POOLING = "1_Pooling/config.json"
-_REINSTALL = "Recall goes on with words alone. To fix it: `pip install --force-reinstall recollect`."
+_REINSTALL = (
+    "Recall goes on with words alone. To fix it: `pip install --force-reinstall recollect`."
+)
 _HINT = (
     "docs/EMBEDDING.md says what a folder must hold. A server that runs the model can be named instead "
     "(http://127.0.0.1:PORT/v1#MODEL); `shipped` is always there."
@@ -53,7 +55,9 @@ class Folder:
         self._is_shipped = is_shipped
         self._hash = hashlib.sha256()
         if not is_shipped and not path.is_dir():
-            raise ModelUnfit(f"The embedding model {path} (MEMORY_EMBEDDING_MODEL) is not there.", hint=_HINT)
+            raise ModelUnfit(
+                f"The embedding model {path} (MEMORY_EMBEDDING_MODEL) is not there.", hint=_HINT
+            )
 
     @property
     def id(self) -> str:
@@ -76,7 +80,9 @@ class Folder:
     def weights(self, name: str = WEIGHTS) -> Tensors:
         """Read again at each call, so that whoever takes what it needs lets the file go."""
         if (self.path / "pytorch_model.bin").exists() and not (self.path / name).exists():
-            raise self.unfit(f"its numbers are in pytorch_model.bin, which is never opened; save it as {name}")
+            raise self.unfit(
+                f"its numbers are in pytorch_model.bin, which is never opened; save it as {name}"
+            )
         try:
             return Tensors(self._read(name, MAX_BYTES))
         except Unreadable as problem:
@@ -97,7 +103,11 @@ class Folder:
         except (OSError, MemoryError) as problem:
             raise self.unfit(f"{name} cannot be read ({problem})") from None
         digest = hashlib.sha256(read.data)
-        wanted = {WEIGHTS: "sha256", QUESTIONS: "question_sha256"}.get(name) if self._is_shipped else None
+        wanted = (
+            {WEIGHTS: "sha256", QUESTIONS: "question_sha256"}.get(name)
+            if self._is_shipped
+            else None
+        )
         if wanted and digest.hexdigest() != self.config.get(wanted):
             raise self.unfit(f"{read.size} bytes with the sha256 {digest.hexdigest()[:12]}…")
         self._hash.update(f"{name}\0{read.size}\0".encode() + digest.digest())
@@ -122,19 +132,34 @@ class Folder:
             if kind not in ("Transformer", "Pooling", "Normalize"):
                 raise self.unfit(f"modules.json has a step of the kind {kind!r}")
         config = self._json(_POOLING)
-        named = [name for name, is_on in config.items() if name.startswith("pooling_mode_") and is_on is True]
+        named = [
+            name
+            for name, is_on in config.items()
+            if name.startswith("pooling_mode_") and is_on is True
+        ]
         modes = {name.rpartition("_mode_")[2] for name in named}
         modes |= {str(config["pooling_mode"])} if "pooling_mode" in config else set()
         if not modes <= {"mean_tokens", "mean"} and not modes <= {"cls_token", "cls"}:
-            raise self.unfit(f"{_POOLING} asks for {' and '.join(sorted(modes))}; `mean` and `cls` are supported")
+            raise self.unfit(
+                f"{_POOLING} asks for {' and '.join(sorted(modes))}; `mean` and `cls` are supported"
+            )
         return bool(modes & {"cls_token", "cls"})
 
     def prompts(self) -> tuple[str, str]:
         """What the model wants before a question and before a passage."""
         said = self._json("config_sentence_transformers.json").get("prompts")
-        named = {name: text for name, text in said.items() if isinstance(text, str)} if isinstance(said, dict) else {}
-        question = next((named[name] for name in ("query", "search_query", "question") if name in named), "")
-        return question, next((named[name] for name in ("passage", "document", "search_document") if name in named), "")
+        named = (
+            {name: text for name, text in said.items() if isinstance(text, str)}
+            if isinstance(said, dict)
+            else {}
+        )
+        question = next(
+            (named[name] for name in ("query", "search_query", "question") if name in named), ""
+        )
+        return question, next(
+            (named[name] for name in ("passage", "document", "search_document") if name in named),
+            "",
+        )
 
     def max_tokens(self) -> int:
         """As many as the model has positions for, or fewer if its makers say so."""
@@ -144,7 +169,11 @@ class Folder:
 
     def tokenizer(self, weights: Tensors, characters: str, max_words: int) -> Tokenizer:
         """WordPiece in lower case, which every uncased BERT has. `characters`: what each becomes."""
-        words = weights.text("vocabulary").rstrip("\n").split("\n") if self._is_shipped else self._words(max_words)
+        words = (
+            weights.text("vocabulary").rstrip("\n").split("\n")
+            if self._is_shipped
+            else self._words(max_words)
+        )
         if len(words) > max_words or not {_FIRST, _LAST, _UNKNOWN} <= set(words):
             raise self.unfit(f"its vocabulary of {len(words):,} words does not fit the model")
         return Tokenizer(words, characters)
@@ -154,15 +183,26 @@ class Folder:
         model, normalizer = tokenizer.get("model"), tokenizer.get("normalizer")
         if not isinstance(model, dict) or model.get("type", "WordPiece") != "WordPiece":
             raise self.unfit("its tokenizer is not WordPiece")
-        usual = {"type": "BertNormalizer", "lowercase": True, "strip_accents": True, "handle_chinese_chars": True}
-        steps = usual | {name: value for name, value in (normalizer or {}).items() if value is not None}
+        usual = {
+            "type": "BertNormalizer",
+            "lowercase": True,
+            "strip_accents": True,
+            "handle_chinese_chars": True,
+        }
+        steps = usual | {
+            name: value for name, value in (normalizer or {}).items() if value is not None
+        }
         if any(steps[name] != value for name, value in usual.items()):
             raise self.unfit("its tokenizer does not prepare text as that of an uncased BERT does")
         vocabulary = model.get("vocab", {})
-        if not all(type(number) is int and 0 <= number < max_words for number in vocabulary.values()):
+        if not all(
+            type(number) is int and 0 <= number < max_words for number in vocabulary.values()
+        ):
             raise self.unfit("the vocabulary in tokenizer.json does not fit the model")
         words = {number: word for word, number in vocabulary.items()}
-        return [words.get(number, f"\0{number}") for number in range(max(words, default=-1) + 1)]  # no text has a \0
+        return [
+            words.get(number, f"\0{number}") for number in range(max(words, default=-1) + 1)
+        ]  # no text has a \0
 
 
 class Unreadable(ValueError):
@@ -174,7 +214,11 @@ class Tensors:
     every place that the header names is checked before it is read."""
 
     def __init__(self, content: NDArray[np.uint8]) -> None:
-        length = int.from_bytes(content[:_LENGTH_BYTES].tobytes(), "little") if content.size >= _LENGTH_BYTES else 0
+        length = (
+            int.from_bytes(content[:_LENGTH_BYTES].tobytes(), "little")
+            if content.size >= _LENGTH_BYTES
+            else 0
+        )
         if not 2 <= length <= min(50_000_000, content.size - _LENGTH_BYTES):
             raise Unreadable("it is not in the safetensors format, or was cut short")
         try:
@@ -198,9 +242,13 @@ class Tensors:
             raise Unreadable(f"tensor {name} has the unsupported type {about.get('dtype')}")
         kind = np.dtype(_TYPES[about["dtype"]])
         if about.get("shape") != list(shape) or end - first != math.prod(shape) * kind.itemsize:
-            raise Unreadable(f"tensor {name} has the shape {about.get('shape')}, expected {list(shape)}")
+            raise Unreadable(
+                f"tensor {name} has the shape {about.get('shape')}, expected {list(shape)}"
+            )
         raw = self._body[first:end]
-        found: NDArray[Any] = (raw.copy() if raw.ctypes.data % kind.itemsize else raw).view(kind).reshape(shape)
+        found: NDArray[Any] = (
+            (raw.copy() if raw.ctypes.data % kind.itemsize else raw).view(kind).reshape(shape)
+        )
         return found
 
     def floats(self, name: str, *shape: int) -> Floats:
@@ -235,7 +283,9 @@ class Tokenizer:
             else:
                 self._starts[piece] = number
         self._longest_piece = max(map(len, (*self._starts, *self._inners)))
-        self._first, self._last, self._unknown = (self._starts[mark] for mark in (_FIRST, _LAST, _UNKNOWN))
+        self._first, self._last, self._unknown = (
+            self._starts[mark] for mark in (_FIRST, _LAST, _UNKNOWN)
+        )
         self._characters = _Characters(characters)
 
     def encode(self, text: str, max_tokens: int) -> list[int]:
@@ -291,8 +341,12 @@ class _Characters(dict[int, str]):
 
     def __init__(self, written: str) -> None:
         read = json.loads(written)
-        super().__init__((ord(character), becomes) for character, becomes in read["becomes"].items())
-        self._ranges = sorted((first, last, kind) for kind in ("drop", "alone") for first, last in read[kind])
+        super().__init__(
+            (ord(character), becomes) for character, becomes in read["becomes"].items()
+        )
+        self._ranges = sorted(
+            (first, last, kind) for kind in ("drop", "alone") for first, last in read[kind]
+        )
         self._firsts = [first for first, _, _ in self._ranges]
         # `translate` finds these without calling us: ten times the speed for most of what is written.
         for code in range(256):

@@ -41,7 +41,10 @@ class Endpoint:
         self._where = f"{self._url.scheme}://{self._url.netloc}"
         key = read_key(key_file) if key_file else ""
         if key and self._url.scheme == "http" and not is_loopback(self._url.hostname or ""):
-            raise BadInput(f"{self._where} is not encrypted: the key would be sent in the open.", hint="Use https.")
+            raise BadInput(
+                f"{self._where} is not encrypted: the key would be sent in the open.",
+                hint="Use https.",
+            )
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._problem = ""
         self._left_alone_until_s = 0.0
@@ -51,16 +54,25 @@ class Endpoint:
     @property
     def id(self) -> str:
         """There is no file to hash: the address, the name and the size stand for it."""
-        digest = hashlib.sha256(f"{self._url.geturl()}\0{self._name}\0{self.dim}".encode()).hexdigest()
+        digest = hashlib.sha256(
+            f"{self._url.geturl()}\0{self._name}\0{self.dim}".encode()
+        ).hexdigest()
         return f"{clip(self._name, 60)}@endpoint:{digest[:12]}"
 
     def vectors(self, texts: Sequence[str], most_tokens: int | None) -> Floats:
-        most_chars = 8_000 if most_tokens is None else most_tokens * 4  # longer than any passage; of a few letters each
+        most_chars = (
+            8_000 if most_tokens is None else most_tokens * 4
+        )  # longer than any passage; of a few letters each
         end = most_chars // 3
-        cut = [text if len(text) <= most_chars else f"{text[: most_chars - end]}\n{text[-end:]}" for text in texts]
+        cut = [
+            text if len(text) <= most_chars else f"{text[: most_chars - end]}\n{text[-end:]}"
+            for text in texts
+        ]
         sent = [text.encode("utf-8", "replace").decode() for text in cut]
         timeout_s = BATCH_S if len(texts) > 1 else QUESTION_S if most_tokens is None else HURRIED_S
-        batches = [sent[start : start + _BATCH_TEXTS] for start in range(0, len(sent), _BATCH_TEXTS)]
+        batches = [
+            sent[start : start + _BATCH_TEXTS] for start in range(0, len(sent), _BATCH_TEXTS)
+        ]
         made = [self._ask(batch, timeout_s) for batch in batches]
         return np.concatenate(made) if made else np.empty((0, self.dim), np.float32)
 
@@ -74,7 +86,9 @@ class Endpoint:
                 url, body, self._headers, timeout_s=timeout_s, max_bytes=_MAX_ANSWER_BYTES
             )
             if status != http.client.OK:
-                why = " (is the key in embedding.key the right one?)" if status in (401, 403) else ""
+                why = (
+                    " (is the key in embedding.key the right one?)" if status in (401, 403) else ""
+                )
                 raise _BadReply(f"answered {status} {clip(reason, 40)}{why}".rstrip())
             return _read_vectors(content, len(texts), self.dim)
         except (OSError, http.client.HTTPException, _BadReply) as problem:
@@ -103,14 +117,18 @@ def _read_vectors(content: bytes, count: int, dim: int) -> Floats:
     try:
         rows = sorted(json.loads(content)["data"], key=lambda row: row.get("index", 0))
         vectors = [row["embedding"] for row in rows]
-        sound = all(type(value) in (int, float) and abs(value) < 1e30 for one in vectors for value in one)
+        sound = all(
+            type(value) in (int, float) and abs(value) < 1e30 for one in vectors for value in one
+        )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise _BadReply("answered with something that holds no vectors") from None
     sizes = {len(vector) for vector in vectors}
     if not sound or len(vectors) != count or len(sizes) != 1 or not 0 < max(sizes) <= 8_192:
         raise _BadReply(f"did not give a vector of finite numbers for each of {count} texts")
     if dim and sizes != {dim}:
-        raise _BadReply(f"gave vectors of {max(sizes)} numbers, not {dim}: there may be another model behind it now")
+        raise _BadReply(
+            f"gave vectors of {max(sizes)} numbers, not {dim}: there may be another model behind it now"
+        )
     return np.array(vectors, np.float32)
 
 

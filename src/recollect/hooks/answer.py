@@ -35,14 +35,18 @@ EVENTS = {
 """The operations in `ops` behind events that are not only kept for later, each loaded when first needed: a first prompt
 does not wait for what others need."""
 
-_TRANSCRIPT_WITHIN_S = 60.0  # an agent makes a session's transcript when all hooks of its first prompt have ended
+_TRANSCRIPT_WITHIN_S = (
+    60.0  # an agent makes a session's transcript when all hooks of its first prompt have ended
+)
 _ROUTE = "RECOLLECT_VIA"  # set by a plugin's calls; those that settings make have none
 
 OpenApp = Callable[[str, str, Mapping[str, str]], AbstractContextManager[App]]
 """Opens the App of a project (its folder, the current folder, the environment) for one thread."""
 
 
-def open_once(project_folder: str, cwd: str, _environ: Mapping[str, str]) -> AbstractContextManager[App]:
+def open_once(
+    project_folder: str, cwd: str, _environ: Mapping[str, str]
+) -> AbstractContextManager[App]:
     """For one event: hooks without a daemon, for a person who wants to see what an agent would get."""
     return closing(App.open(Path(project_folder or cwd), actor="agent"))
 
@@ -56,13 +60,19 @@ class Received(Enum):
 
 class Answer(Struct):
     stdout: bytes = b""  # what the hook prints, as it is
-    after: Callable[[bool], None] = lambda _confirmed: None  # once it was sent: whether the hook confirmed printing it
+    after: Callable[[bool], None] = lambda _confirmed: (
+        None
+    )  # once it was sent: whether the hook confirmed printing it
     is_kept: bool = True  # the event was written down; an agent is told what is remembered even where it was not
 
 
 class Hooks:
     def __init__(
-        self, open_app: OpenApp, folder: str | Path = "", clock: Clock | None = None, own: OpenApp | None = None
+        self,
+        open_app: OpenApp,
+        folder: str | Path = "",
+        clock: Clock | None = None,
+        own: OpenApp | None = None,
     ) -> None:
         """`folder`: of the answers of virtual files, else found from the home. `own` opens an App that none shares."""
         self._open_app, self._own = open_app, own or open_app
@@ -70,7 +80,9 @@ class Hooks:
         self._clock = clock or SystemClock()
         self._tasks = SubagentTasks()
         self._places: dict[str, str] = {}  # by session, the latest last
-        self._counts: dict[str, dict[str, int]] = {}  # how often each route reported an event, the latest last
+        self._counts: dict[
+            str, dict[str, int]
+        ] = {}  # how often each route reported an event, the latest last
         self._guard = threading.Lock()
 
     def answer(
@@ -92,11 +104,18 @@ class Hooks:
         place = (self._place(event, cwd), event.cwd or cwd, environ)
         module, operation = EVENTS.get(event.name, "hook_reply:receive_event").split(":")
         with self._open_app(*place) as app:
-            folder = event.reads_below or self._folder or find_place(str(app.home.root), environment()).recalls
+            folder = (
+                event.reads_below
+                or self._folder
+                or find_place(str(app.home.root), environment()).recalls
+            )
             request = HookRequest(app, event, until_s, self._tasks, Path(folder), transcript_bytes)
             reply: HookReply = getattr(import_module(f"recollect.ops.{module}"), operation)(request)
             held_s = hold(reply.slower[0]) if reply.slower else 0.0
-            stdout, took_ms = agents.agent(host).render(event_name, reply.reply), (time.monotonic() - began_s) * 1_000
+            stdout, took_ms = (
+                agents.agent(host).render(event_name, reply.reply),
+                (time.monotonic() - began_s) * 1_000,
+            )
             if reply.write is not None:
                 if not held_s:
                     send(stdout)
@@ -105,7 +124,10 @@ class Hooks:
             # The App is free again: no other hook waits for this one.
             with suppress(RecollectError), self._own(*place) as app:
                 reply = reply.slower[1](replace(request, app=app, until_s=held_s))
-            stdout, took_ms = agents.agent(host).render(event_name, reply.reply), (time.monotonic() - began_s) * 1_000
+            stdout, took_ms = (
+                agents.agent(host).render(event_name, reply.reply),
+                (time.monotonic() - began_s) * 1_000,
+            )
 
         def finish(confirmed: bool) -> None:
             if reply.injection is not None:
@@ -120,7 +142,9 @@ class Hooks:
         event = agents.parse_pointer(pointer)
         can_be_read = event.name is not EventName.PROMPT or os.path.exists(event.transcript)
         # Of an event of the future the clock was set back since: it is not waited for until then.
-        is_young = abs(self._clock.now().micros - event.at.micros) < _TRANSCRIPT_WITHIN_S * 1_000_000
+        is_young = (
+            abs(self._clock.now().micros - event.at.micros) < _TRANSCRIPT_WITHIN_S * 1_000_000
+        )
         if not can_be_read and event.transcript and is_young:
             return Received.NOT_YET
         size, mark = pointer.get("transcript_bytes"), pointer.get("mark")
@@ -134,7 +158,9 @@ class Hooks:
         """A session stays with the project that it first spoke of, wherever its agent goes."""
         with self._guard:
             known = self._places.pop(event.session_id, "")
-            place = self._places[event.session_id] = event.project_folder or known or event.cwd or cwd
+            place = self._places[event.session_id] = (
+                event.project_folder or known or event.cwd or cwd
+            )
             if len(self._places) > 1_000:
                 del self._places[next(iter(self._places))]
             return place

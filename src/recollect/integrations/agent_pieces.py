@@ -52,18 +52,26 @@ def pieces(app: App, host: str, level: Level) -> Iterator[Piece]:
     if Ability.HOOKS in served.ABILITIES:
         # Quoted like this in every version: our hooks are known by how their command begins.
         script = "'" + stub.script_path(root).replace("'", "'\\''") + "'"
-        tree = {"hooks": {event: [{"hooks": [hook]}] for event, hook in _wanted_hooks(app, host, script)}}
+        tree = {
+            "hooks": {
+                event: [{"hooks": [hook]}] for event, hook in _wanted_hooks(app, host, script)
+            }
+        }
         yield Entries(
             kind=HOOKS, path=served.settings_path(level, at), what=counted(len(tree["hooks"]), "hook"),
             form=served.SETTINGS_FORM, tree=tree, find=partial(find_hooks, f"{script} "), **in_tree,
         )  # fmt: skip
     if Ability.PLUGIN in served.ABILITIES:
         path, text = served.plugin(level, at, app.home.root)
-        yield OwnFile(kind=PLUGIN, path=path, what="a plugin that calls Recollect", text=text, **in_tree)
+        yield OwnFile(
+            kind=PLUGIN, path=path, what="a plugin that calls Recollect", text=text, **in_tree
+        )
     if Ability.SERVER in served.ABILITIES:
         place, command = served.server_place(level, at), stub.server_path(root)
         way = (*place.keys, SERVER_NAME)
-        entry: Tree = reduce(lambda inner, key: {key: inner}, reversed(way), served.server_json(command))
+        entry: Tree = reduce(
+            lambda inner, key: {key: inner}, reversed(way), served.server_json(command)
+        )
 
         def find_server(settings: Mapping[str, Any]) -> list[KeyPath]:
             return [way] if value_at(settings, (*way, "command")) in (command, [command]) else []
@@ -105,10 +113,18 @@ def find_hooks(prefix: str, settings: Mapping[str, Any]) -> list[KeyPath]:
     for event, groups in events.items() if isinstance(events, dict) else ():
         for at, group in enumerate(groups if isinstance(groups, list) else ()):
             hooks = value_at(group, ("hooks",))
-            commands = [str(value_at(hook, ("command",))) for hook in hooks] if isinstance(hooks, list) else []
+            commands = (
+                [str(value_at(hook, ("command",))) for hook in hooks]
+                if isinstance(hooks, list)
+                else []
+            )
             ours = [one for one, command in enumerate(commands) if command.startswith(prefix)]
             way: KeyPath = ("hooks", event, at)
-            found += [way] if ours and len(ours) == len(commands) else [(*way, "hooks", one) for one in ours]
+            found += (
+                [way]
+                if ours and len(ours) == len(commands)
+                else [(*way, "hooks", one) for one in ours]
+            )
     return found
 
 
@@ -124,21 +140,29 @@ def short_command(receipts: Receipts) -> OwnFile | None:
 
 def short_command_at(path: Path) -> OwnFile:
     text = '#!/bin/sh\nexec "${0%/*}/recollect" "$@"'
-    return OwnFile(kind=COMMAND, path=path, what="a short name for `recollect`", text=text, mode=0o755)
+    return OwnFile(
+        kind=COMMAND, path=path, what="a short name for `recollect`", text=text, mode=0o755
+    )
 
 
 def agents_here(app: App) -> tuple[str, ...]:
     """Agents whose program is on the PATH, or which left a folder in the home folder."""
     at = app.places
     path, known = at.environ.get("PATH", os.defpath), [(host, agent(host)) for host in callers()]
-    return tuple(host for host, one in known if shutil.which(one.PROGRAM or host, path=path) or one.folder(at).is_dir())
+    return tuple(
+        host
+        for host, one in known
+        if shutil.which(one.PROGRAM or host, path=path) or one.folder(at).is_dir()
+    )
 
 
 def calls_us(app: App, host: str, level: Level, kinds: Collection[str] = CALLING) -> bool:
     """Whether anything of ours is in its settings of this level."""
     receipts = Receipts(app)
     with suppress(RecollectError):
-        found = [preview(piece, receipts) for piece in pieces(app, host, level) if piece.kind in kinds]
+        found = [
+            preview(piece, receipts) for piece in pieces(app, host, level) if piece.kind in kinds
+        ]
         return any(one.change in (Change.SAME, Change.RENEWED) for one in found)
     return False
 
@@ -181,8 +205,13 @@ def checks(app: App) -> Iterator[Check]:
 
 def _installed(app: App, calling: list[Piece], offering: list[Piece]) -> Iterator[Check]:
     """What is in the agents' settings; adds the pieces that are there to the two lists."""
-    receipts, levels = Receipts(app), [level for level in Level if app.project or level is Level.USER]
-    agents = [(host, level) for host in callers() for level in levels if level in agent(host).LEVELS]
+    receipts, levels = (
+        Receipts(app),
+        [level for level in Level if app.project or level is Level.USER],
+    )
+    agents = [
+        (host, level) for host in callers() for level in levels if level in agent(host).LEVELS
+    ]
     every = [piece for host, level in agents for piece in pieces(app, host, level)]
     for piece in (one for one in every if one.kind in CALLING):
         is_server = piece.kind == SERVER
@@ -194,16 +223,30 @@ def _installed(app: App, calling: list[Piece], offering: list[Piece]) -> Iterato
         if change in (Change.SAME, Change.RENEWED):
             (offering if is_server else calling).append(piece)
         if change is Change.LEFT:
-            yield Check(name, Mark.WARN, reason, f"correct {piece.path}, or move it away; then {_install(piece)}")
+            yield Check(
+                name,
+                Mark.WARN,
+                reason,
+                f"correct {piece.path}, or move it away; then {_install(piece)}",
+            )
         elif change is Change.RENEWED:
-            yield Check(name, Mark.WARN, f"{piece.path} is of another version of Recollect", _install(piece))
+            yield Check(
+                name, Mark.WARN, f"{piece.path} is of another version of Recollect", _install(piece)
+            )
         elif change is Change.SAME and not is_server:
             yield Check(name, Mark.GOOD, f"{piece.what} in {piece.path}")
     for piece in calling:  # why an agent does not call us although it is told to
         served = agent(piece.host)
-        settings = settings_text.load(piece.form, piece.look().text) if isinstance(piece, Entries) else {}
+        settings = (
+            settings_text.load(piece.form, piece.look().text) if isinstance(piece, Entries) else {}
+        )
         if served.OFF_SWITCH and settings.get(served.OFF_SWITCH) is True:
-            yield Check("hooks", Mark.WARN, f"switched off in {piece.path}", f"remove {served.OFF_SWITCH} there")
+            yield Check(
+                "hooks",
+                Mark.WARN,
+                f"switched off in {piece.path}",
+                f"remove {served.OFF_SWITCH} there",
+            )
         if unapproved := served.unapproved(Level(piece.level), app.places):
             yield Check(_name(piece), Mark.WARN, unapproved)
 
@@ -219,16 +262,24 @@ def _name(piece: Piece) -> str:
 def _addon_checks(one: Addon, *, is_alone: bool) -> Iterator[Check]:
     """`is_alone`: no settings call us, so the plugin is run. Its first run makes the script that it calls."""
     if one.version != __version__:
-        yield Check("plugin", Mark.WARN, f"{one.name} is {one.version}, Recollect {__version__}", one.update)
+        yield Check(
+            "plugin", Mark.WARN, f"{one.name} is {one.version}, Recollect {__version__}", one.update
+        )
     else:
         beside = "" if is_alone else "; its settings call too, and an event is answered once"
         title = default_agent().TITLE
         yield Check("plugin", Mark.GOOD, f"{title} calls through {one.name} {one.version}{beside}")
     if is_alone:
-        problem = _hook_problem(f"{_SHELL} {shlex.quote(str(one.call))} hook SessionStart", "SessionStart", _PLUGIN_S)
+        problem = _hook_problem(
+            f"{_SHELL} {shlex.quote(str(one.call))} hook SessionStart", "SessionStart", _PLUGIN_S
+        )
         if not problem and (wrong := _server_problem(_SHELL, str(one.call), "mcp")):
             problem = f"its server {wrong}"
-        yield Check("plugin runs", Mark.BAD if problem else Mark.GOOD, problem or "its hook and its server answer")
+        yield Check(
+            "plugin runs",
+            Mark.BAD if problem else Mark.GOOD,
+            problem or "its hook and its server answer",
+        )
 
 
 def _run_hooks(calling: Sequence[Piece]) -> Iterator[Check]:
@@ -236,7 +287,9 @@ def _run_hooks(calling: Sequence[Piece]) -> Iterator[Check]:
     for piece in calling:
         if isinstance(piece, Entries):
             event, (group,) = next(iter(piece.tree["hooks"].items()))
-            problem = _hook_problem(group["hooks"][0]["command"], event, agent(piece.host).TIMEOUT_S)
+            problem = _hook_problem(
+                group["hooks"][0]["command"], event, agent(piece.host).TIMEOUT_S
+            )
             mark, repair = (Mark.BAD, _install(piece)) if problem else (Mark.GOOD, "")
             yield Check("hook runs", mark, f"{event} {problem or 'ran and ended well'}", repair)
 
@@ -249,7 +302,12 @@ def _daemon(home: str) -> Check:
         kind, body = client.ask(at, {"op": "status"}, b"", _ANSWER_S)
     except client.Unanswered as problem:
         why = slow or one_line(str(problem)) or "no answer"
-        return Check("daemon", Mark.WARN, f"hooks run, but nobody answers them: {why}", "recollect daemon start")
+        return Check(
+            "daemon",
+            Mark.WARN,
+            f"hooks run, but nobody answers them: {why}",
+            "recollect daemon start",
+        )
     if kind != frame.OK:
         return Check("daemon", Mark.WARN, f"answers with {kind}", "recollect daemon stop")
     if slow:
@@ -265,7 +323,12 @@ def _daemon(home: str) -> Check:
     why = max(because, key=because.__getitem__, default="no daemon was running when they came")
     late_hooks = f"{missed:,} of {total:,} hooks were not answered in time: {why}."
     detail = f"{late_hooks} Nothing was lost: the events are in the transcript."
-    return Check("daemon", Mark.WARN, detail, "if it goes on: recollect daemon stop, then recollect daemon start")
+    return Check(
+        "daemon",
+        Mark.WARN,
+        detail,
+        "if it goes on: recollect daemon stop, then recollect daemon start",
+    )
 
 
 def _hook_problem(command: str, event: str, limit_s: int) -> str:
@@ -299,11 +362,15 @@ def _server_problem(*command: str) -> str:
     return "" if name == SERVER_NAME else f"is another one: {clip(one_line(str(name)), 40)}"
 
 
-def _execute(command: Sequence[str], said: str, limit_s: int) -> subprocess.CompletedProcess[bytes] | str:
+def _execute(
+    command: Sequence[str], said: str, limit_s: int
+) -> subprocess.CompletedProcess[bytes] | str:
     """The ended process, or why it could not be run. Our switch against nested calls would make every run succeed."""
     environ = {name: value for name, value in environment().items() if name != "BLOCK_HOOK_AGENTS"}
     try:
-        return subprocess.run(command, input=said.encode(), capture_output=True, timeout=limit_s, env=environ)
+        return subprocess.run(
+            command, input=said.encode(), capture_output=True, timeout=limit_s, env=environ
+        )
     except subprocess.TimeoutExpired:
         return f"did not end within its {limit_s} s"
     except OSError as error:

@@ -87,13 +87,20 @@ def _keyed_value(row: Row) -> ForeignMemory:
 def _words(value: object, depth: int) -> str:
     if isinstance(value, str):
         return value.strip()
-    fields = [value.get(name) for name in _TABLES["word_fields"]] if isinstance(value, dict) and depth else []
+    fields = (
+        [value.get(name) for name in _TABLES["word_fields"]]
+        if isinstance(value, dict) and depth
+        else []
+    )
     return next((words for field in fields if (words := _words(field, depth - 1))), "")
 
 
 # Where each program keeps its database, in the home folder, and how a row of each table is read
 DATABASES: dict[str, tuple[str, dict[str, Callable[[Row], ForeignMemory]]]] = {
-    "claude-mem": (".claude-mem/claude-mem.db", {"observations": _observation, "session_summaries": _summary}),
+    "claude-mem": (
+        ".claude-mem/claude-mem.db",
+        {"observations": _observation, "session_summaries": _summary},
+    ),
     "claude-recall": (".claude-recall/claude-recall.db", {"memories": _keyed_value}),
 }
 
@@ -110,7 +117,9 @@ def entity_or_relation(line: Any) -> ForeignMemory | ForeignLink | None:
             return ForeignMemory(name, name, body, topics=(sort,) if sort else ())
         case {"type": "relation", **fields}:
             word, links = _text(fields, "relationType"), _TABLES["link_words"].items()
-            type = next((name for name, pattern in links if re.search(pattern, word, re.I)), "SIBLING")
+            type = next(
+                (name for name, pattern in links if re.search(pattern, word, re.I)), "SIBLING"
+            )
             return ForeignLink(_text(fields, "from"), _text(fields, "to"), BridgeType(type))
         case _:
             return None
@@ -167,7 +176,9 @@ def rule_items(markdown: str) -> list[ForeignMemory]:
     for topic, lines in found:
         words, topics = _EMPHASIS.sub(r"\2", one_line(" ".join(lines))), (topic,) if topic else ()
         junk = "too long for a rule" if len(words) > _MAX_RULE_CHARS else ""
-        rules.append(ForeignMemory(words, "", words, Kind.RULE, Lane.REPOSITORY, topics=topics, junk=junk))
+        rules.append(
+            ForeignMemory(words, "", words, Kind.RULE, Lane.REPOSITORY, topics=topics, junk=junk)
+        )
     return rules
 
 

@@ -52,7 +52,9 @@ class Receipt(NamedTuple):
     before: str = ""  # digest of the file as it was; empty where there was none
     after: str = ""
     inserted: tuple[Insertion, ...] = ()
-    kept: tuple[KeyPath, ...] = ()  # objects and lists that were there before us, and stay even if we leave them empty
+    kept: tuple[
+        KeyPath, ...
+    ] = ()  # objects and lists that were there before us, and stay even if we leave them empty
     at: str = ""  # when something was last written
     off: bool = False  # a person had it taken away
 
@@ -71,14 +73,23 @@ class Receipts:
         with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
             kept = json.loads(read_limited(self.path, _MAX_RECEIPT_BYTES))
             for one in kept["pieces"]:
-                one["inserted"] = tuple(Insertion(int(at), str(text)) for at, text in one["inserted"])
+                one["inserted"] = tuple(
+                    Insertion(int(at), str(text)) for at, text in one["inserted"]
+                )
                 one["kept"] = tuple(map(tuple, one["kept"]))
-            self.made, pieces = [str(path) for path in kept["made"]], [Receipt(**one) for one in kept["pieces"]]
+            self.made, pieces = (
+                [str(path) for path in kept["made"]],
+                [Receipt(**one) for one in kept["pieces"]],
+            )
             self.pieces = {one.key: one for one in pieces}
         self._saved = self._encoded()
 
     def of(self, *kinds: str, root: Path | None = None) -> list[Receipt]:
-        return [one for one in self.pieces.values() if one.kind in kinds and (root is None or one.root == str(root))]
+        return [
+            one
+            for one in self.pieces.values()
+            if one.kind in kinds and (root is None or one.root == str(root))
+        ]
 
     def save(self) -> None:
         if (text := self._encoded()) == self._saved:
@@ -110,7 +121,9 @@ class Piece(Struct, kw_only=True):
     what: str = ""  # what a person is told that it adds
     host: str = ""
     level: str = ""
-    root: Path | None = None  # a tree that a stranger may have written: no link in it is followed out of it
+    root: Path | None = (
+        None  # a tree that a stranger may have written: no link in it is followed out of it
+    )
     mode: int = 0o600  # of a new file
 
     @property
@@ -155,9 +168,19 @@ class Entries(Piece, kw_only=True):
             raise LeftAlone(f"{self.path} has another {self.name[-1]!r}")
         kept, existed, text = receipt.kept if receipt else (), found.content is not None, None
         if receipt is not None and receipt.after == found.digest:
-            text, existed = settings_text.take_back(found.text, receipt.inserted), receipt.before != ""
-        if receipt is None or text is None or digest(text.encode("utf-8") if existed else None) != receipt.before:
-            text, existed = settings_text.without(self.form, found.text, entries, kept), found.content is not None
+            text, existed = (
+                settings_text.take_back(found.text, receipt.inserted),
+                receipt.before != "",
+            )
+        if (
+            receipt is None
+            or text is None
+            or digest(text.encode("utf-8") if existed else None) != receipt.before
+        ):
+            text, existed = (
+                settings_text.without(self.form, found.text, entries, kept),
+                found.content is not None,
+            )
         if not wanted:
             return Edit(text.encode("utf-8") if existed else None, bool(entries))
         inserted = settings_text.insertions(self.form, text, self.tree)
@@ -165,13 +188,17 @@ class Entries(Piece, kw_only=True):
         after = settings_text.insert(text, inserted).encode("utf-8")
         before = digest(text.encode("utf-8") if existed else None)
         kept = tuple(dict.fromkeys((*kept, *shared)))
-        made = self.receipt._replace(before=before, after=digest(after), inserted=inserted, kept=kept)
+        made = self.receipt._replace(
+            before=before, after=digest(after), inserted=inserted, kept=kept
+        )
         return Edit(after, bool(entries), made)
 
     def _unplaced(self, settings: Mapping[str, Any]) -> list[tuple[KeyPath, Any]]:
         """Entries of ours, wherever in a list each stands."""
         ways = sorted(self.find(settings), key=str)
-        return [(way[:-1] if isinstance(way[-1], int) else way, value_at(settings, way)) for way in ways]
+        return [
+            (way[:-1] if isinstance(way[-1], int) else way, value_at(settings, way)) for way in ways
+        ]
 
 
 def _shared(tree: Tree, settings: object, above: KeyPath = ()) -> Iterator[KeyPath]:
@@ -179,7 +206,9 @@ def _shared(tree: Tree, settings: object, above: KeyPath = ()) -> Iterator[KeyPa
     for key, inner in tree.items():
         if isinstance(settings, dict) and key in settings:
             yield (*above, key)
-            yield from _shared(inner, settings[key], (*above, key)) if isinstance(inner, dict) else ()
+            yield from (
+                _shared(inner, settings[key], (*above, key)) if isinstance(inner, dict) else ()
+            )
 
 
 class OwnFile(Piece, kw_only=True):
@@ -208,7 +237,9 @@ class Section(Piece, kw_only=True):
             lines = re.findall(r"[^\n]*\n|[^\n]+", found.text)
         except BadInput:
             raise LeftAlone(f"{self.path} is not UTF-8 text") from None
-        marks = [at for at, line in enumerate(lines) if line.rstrip("\r\n") in (_BEGIN, _JOINED, _END)]
+        marks = [
+            at for at, line in enumerate(lines) if line.rstrip("\r\n") in (_BEGIN, _JOINED, _END)
+        ]
         before, after = found.text, ""
         if marks:
             begin, end = marks[0], marks[-1]
@@ -229,7 +260,12 @@ class Section(Piece, kw_only=True):
         return Edit(found.content if text == found.text else text.encode("utf-8") or None)
 
 
-_MARKS = {".md": "<!-- recollect {} -->", ".js": "// recollect {}", ".ts": "// recollect {}", "": "# recollect {}"}
+_MARKS = {
+    ".md": "<!-- recollect {} -->",
+    ".js": "// recollect {}",
+    ".ts": "// recollect {}",
+    "": "# recollect {}",
+}
 
 
 def seal(path: Path, text: str) -> str:
@@ -308,9 +344,14 @@ class Work(Struct, frozen=False):
         change, found, edit = _plan(piece, self.receipts, wanted=wanted)
         outcome = Outcome(piece, change)
         if self.app.dry_run and outcome.is_change and isinstance(piece, Entries):
-            before, after = found.text.splitlines(), (edit.content or b"").decode("utf-8").splitlines()
+            before, after = (
+                found.text.splitlines(),
+                (edit.content or b"").decode("utf-8").splitlines(),
+            )
             names = str(found.path), f"{found.path} (after)"
-            outcome = outcome._replace(diff="\n".join(difflib.unified_diff(before, after, *names, lineterm="", n=2)))
+            outcome = outcome._replace(
+                diff="\n".join(difflib.unified_diff(before, after, *names, lineterm="", n=2))
+            )
         if self.app.dry_run:
             return outcome
         key, kept = piece.receipt.key, dict(self.receipts.pieces)
@@ -332,7 +373,9 @@ class Work(Struct, frozen=False):
         return outcome
 
     def _make_folders(self, folder: Path, piece: Piece) -> None:
-        for one in (parent for parent in reversed((folder, *folder.parents)) if not parent.is_dir()):
+        for one in (
+            parent for parent in reversed((folder, *folder.parents)) if not parent.is_dir()
+        ):
             try:
                 os.mkdir(one, 0o700 if piece.mode == 0o600 else 0o755)
             except OSError as error:
@@ -356,7 +399,11 @@ def _plan(piece: Piece, receipts: Receipts, *, wanted: bool) -> tuple[Change, Fi
         raise LeftAlone(f"{piece.path}, {problem}") from None
     if edit.content == found.content:
         return Change.SAME if wanted else Change.ABSENT, found, edit
-    return Change.REMOVED if not wanted else Change.RENEWED if edit.was_there else Change.ADDED, found, edit
+    return (
+        Change.REMOVED if not wanted else Change.RENEWED if edit.was_there else Change.ADDED,
+        found,
+        edit,
+    )
 
 
 @contextmanager
@@ -368,14 +415,19 @@ def changes(app: App) -> Iterator[Work]:
     path, until_s = app.home.root / "installed.lock", time.monotonic() + _LOCK_WAIT_S
     while (lock := lockfile.acquire(str(path))) is None:
         if time.monotonic() > until_s:
-            raise Conflict("Another Recollect is changing the same files.", hint="Nothing was written. Try again.")
+            raise Conflict(
+                "Another Recollect is changing the same files.",
+                hint="Nothing was written. Try again.",
+            )
         time.sleep(0.02)
     try:
         receipts = Receipts(app)
         try:
             yield Work(app, receipts)
         finally:
-            for made in sorted(receipts.made, key=len, reverse=True):  # folders for us that are empty now
+            for made in sorted(
+                receipts.made, key=len, reverse=True
+            ):  # folders for us that are empty now
                 with suppress(OSError):
                     os.rmdir(made)
                 if not os.path.lexists(made):

@@ -75,7 +75,11 @@ def _synced_rules(app: App) -> list[RuleCopy]:
 def _skill_rules(app: App) -> dict[RuleType, list[tuple[str, str]]]:
     """Id and words of this project's own rules; the newest first, each sentence once."""
     found: dict[RuleType, dict[str, tuple[str, str]]] = {kind: {} for kind in _TOPICS}
-    listed = [rule for scope, rule in rules_in_force(app).values() if scope is Scope.PROJECT and is_trusted(rule)]
+    listed = [
+        rule
+        for scope, rule in rules_in_force(app).values()
+        if scope is Scope.PROJECT and is_trusted(rule)
+    ]
     for rule in sorted(listed, key=lambda one: (one.created_at, one.id), reverse=True):
         if words := one_line(plain(rule.body, _MAX_SKILL_RULE_CHARS)):
             found[rule.rule_type].setdefault(words.casefold(), (rule.id, words))
@@ -85,7 +89,11 @@ def _skill_rules(app: App) -> dict[RuleType, list[tuple[str, str]]]:
 def receipt_for(app: App, copies: Copies) -> Receipt:
     """Of the usual folder. NoProject where there is no project."""
     keeper, root = default_agent(), app.require_project().root
-    folder = keeper.own_memory(app.places)[1] if copies is RULES_SYNC else root / keeper.FOLDER / "skills"
+    folder = (
+        keeper.own_memory(app.places)[1]
+        if copies is RULES_SYNC
+        else root / keeper.FOLDER / "skills"
+    )
     return Receipt(copies.kind, keeper.HOST, path=str(folder), root=str(root))
 
 
@@ -95,11 +103,15 @@ def memory_base(app: App, receipt: Receipt) -> Path:
     return base if Path(receipt.path) == usual else Path(receipt.path).parent
 
 
-def _skill_files(app: App, folder: Path, rules: dict[RuleType, list[tuple[str, str]]]) -> Iterator[tuple[Path, str]]:
+def _skill_files(
+    app: App, folder: Path, rules: dict[RuleType, list[tuple[str, str]]]
+) -> Iterator[tuple[Path, str]]:
     for kind, ours in rules.items():
         title, topic = _TOPICS[kind], _TOPICS[kind].lower()
         place, made = folder / f"auto-{topic}", app.clock.now()
-        source = hashlib.sha256(json.dumps([_SKILL_VERSION, str(kind), ours]).encode("ascii")).hexdigest()
+        source = hashlib.sha256(
+            json.dumps([_SKILL_VERSION, str(kind), ours]).encode("ascii")
+        ).hexdigest()
         with suppress(ValueError, TypeError, KeyError, RecursionError):
             old = json.loads(_read(place / _MANIFEST))
             made = Moment.parse(old["generatedAt"]) if old["sourceHash"] == source else made
@@ -116,13 +128,20 @@ def _present_files(receipt: Receipt) -> list[Path]:
     keeper, folder = default_agent(), Path(receipt.path)
     if receipt.kind == SKILLS.kind:
         places = (folder / f"auto-{title.lower()}" for title in _TOPICS.values())
-        return [place / name for place in places if place.is_dir() for name in (keeper.SKILL_FILE, _MANIFEST)]
+        return [
+            place / name
+            for place in places
+            if place.is_dir()
+            for name in (keeper.SKILL_FILE, _MANIFEST)
+        ]
     return sorted(path for path in folder.glob("*.md") if keeper.is_rule_file_name(path.name))
 
 
 def _is_entry(line: str) -> bool:
     """`- [Kind](name) …` that names a file of ours."""
-    return line.startswith("- [") and default_agent().is_rule_file_name(line.partition("](")[2].partition(")")[0])
+    return line.startswith("- [") and default_agent().is_rule_file_name(
+        line.partition("](")[2].partition(")")[0]
+    )
 
 
 def _read(path: Path) -> str:
@@ -138,7 +157,9 @@ def update(app: App, receipt: Receipt, *, is_on: bool, off: bool = False) -> Sum
     keeper, is_memory, folder = default_agent(), receipt.kind == RULES_SYNC.kind, Path(receipt.path)
     base = memory_base(app, receipt) if is_memory else Path(receipt.root)
     if is_on and is_memory and not base.is_dir():
-        raise BadInput(f"{keeper.TITLE} has not been used here: {base} does not exist.", hint="Start it once.")
+        raise BadInput(
+            f"{keeper.TITLE} has not been used here: {base} does not exist.", hint="Start it once."
+        )
     if (is_on or off) and not app.dry_run:
         app.home.prepare()
     listed = list[str]()
@@ -159,7 +180,9 @@ def update(app: App, receipt: Receipt, *, is_on: bool, off: bool = False) -> Sum
         count = len(rules) + sum(map(len, skills.values()))
         wanted = dict(_skill_files(app, folder, skills))
         wanted |= {folder / keeper.rule_file_name(one): keeper.rule_file_text(one) for one in rules}
-        if is_on and (wanted or old.off):  # kept first, so that `uninstall` finds the folder even if writing fails
+        if is_on and (
+            wanted or old.off
+        ):  # kept first, so that `uninstall` finds the folder even if writing fails
             kept[old.key] = old = old._replace(at=old.at or app.clock.now().iso(), off=False)
         for path, text in wanted.items():
             work.change(own_file(path, text), wanted=True)
@@ -168,7 +191,9 @@ def update(app: App, receipt: Receipt, *, is_on: bool, off: bool = False) -> Sum
                 work.change(own_file(path), wanted=False)
         if is_memory and (wanted or folder.is_dir()):
             index = folder / keeper.INDEX_FILE
-            section = Section(kind="index", path=index, root=base, entries=entries, is_entry=_is_entry)
+            section = Section(
+                kind="index", path=index, root=base, entries=entries, is_entry=_is_entry
+            )
             work.change(section, wanted=True)
         if not is_on:
             kept.pop(old.key, None)
@@ -178,7 +203,9 @@ def update(app: App, receipt: Receipt, *, is_on: bool, off: bool = False) -> Sum
             app.log.line(old.kind, host=old.host, rules=count)
     notes, setting = list[str](), KINDS[receipt.kind].setting
     if is_memory and len(listed) < count:
-        notes.append(f"{keeper.INDEX_FILE} has room for {len(listed)} of {count}; the others have their files.")
+        notes.append(
+            f"{keeper.INDEX_FILE} has room for {len(listed)} of {count}; the others have their files."
+        )
     if not app.settings.switch(setting):
         notes.append(f"{setting} is off. Switch it on in {app.home.conf}.")
     facts: dict[str, int] = {"on": is_on} | ({"rules": count} if is_on else {})
@@ -200,11 +227,15 @@ def erase(app: App, is_bad: Callable[[str], bool]) -> Iterator[str]:
     for receipt in Receipts(app).of(*KINDS):
         if any(is_bad(_read(path)) for path in _present_files(receipt)):
             notes = update(app, receipt, is_on=False).notes
-            yield from (note.removeprefix(_LEFT).rstrip(".") for note in notes if note.startswith(_LEFT))
+            yield from (
+                note.removeprefix(_LEFT).rstrip(".") for note in notes if note.startswith(_LEFT)
+            )
 
 
 def _summary(work: Work, receipt: Receipt, facts: dict[str, int], notes: list[str]) -> Summary:
-    written = [str(one.piece.path) for one in work.outcomes if one.change in (Change.ADDED, Change.RENEWED)]
+    written = [
+        str(one.piece.path) for one in work.outcomes if one.change in (Change.ADDED, Change.RENEWED)
+    ]
     removed = [str(one.piece.path) for one in work.outcomes if one.change is Change.REMOVED]
     left = [one.reason for one in work.outcomes if one.change is Change.LEFT]
     would = "would be " if work.app.dry_run else ""
@@ -218,4 +249,6 @@ def _summary(work: Work, receipt: Receipt, facts: dict[str, int], notes: list[st
         "folder": receipt.path, "host": receipt.host, **facts, "dry_run": work.app.dry_run, "written": [*written],
         "removed": [*removed], "left_alone": [*left],
     }  # fmt: skip
-    return Summary(f"{KINDS[receipt.kind].title}: {', '.join(parts)} ({receipt.path}).", every_fact, every)
+    return Summary(
+        f"{KINDS[receipt.kind].title}: {', '.join(parts)} ({receipt.path}).", every_fact, every
+    )

@@ -68,11 +68,15 @@ def insertions(form: Form, text: str, tree: Tree) -> tuple[Insertion, ...]:
     return tuple(sorted(_merge(text, root, tree, unit)))
 
 
-def without(form: Form, text: str, ways: Collection[KeyPath], keep: Collection[KeyPath] = ()) -> str:
+def without(
+    form: Form, text: str, ways: Collection[KeyPath], keep: Collection[KeyPath] = ()
+) -> str:
     """The text without these entries, and without the objects and lists that they leave empty, except those to keep."""
     if form is Form.TOML:
         return _without_tables(text, ways)
-    for start, end in sorted(_json_cuts(_plain(form, text), ways, keep) if ways else (), reverse=True):
+    for start, end in sorted(
+        _json_cuts(_plain(form, text), ways, keep) if ways else (), reverse=True
+    ):
         text = text[:start] + text[end:]
     return text
 
@@ -113,7 +117,9 @@ def _plain(form: Form, text: str) -> str:
     if text.startswith(_BOM):
         text = " " + text[1:]
     if form is Form.COMMENTED:
-        text = _COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else re.sub(r"\S", " ", found[0]), text)
+        text = _COMMENT.sub(
+            lambda found: found[0] if found[0][0] == '"' else re.sub(r"\S", " ", found[0]), text
+        )
         text = _TRAILING_COMMA.sub(lambda found: found[1] or " ", text)
     return text
 
@@ -134,14 +140,18 @@ def _parse(text: str, tree: Tree) -> dict[str, Any]:
         keys = [key for key, _ in pairs]
         for name in names:
             if keys.count(name) > 1:
-                raise NotPlain(f"{name!r} is written twice", _line(text, text.rfind(json.dumps(name))))
+                raise NotPlain(
+                    f"{name!r} is written twice", _line(text, text.rfind(json.dumps(name)))
+                )
         return dict(pairs)
 
     def refuse(name: str) -> NoReturn:
         raise NotPlain(f"not plain JSON ({name})")
 
     try:
-        settings = json.loads(text, object_pairs_hook=members, parse_constant=refuse, parse_int=_int, parse_float=str)
+        settings = json.loads(
+            text, object_pairs_hook=members, parse_constant=refuse, parse_int=_int, parse_float=str
+        )
     except json.JSONDecodeError as error:
         raise NotPlain(f"not plain JSON ({error.msg})", error.lineno) from None
     except RecursionError:
@@ -201,7 +211,9 @@ def _merge(text: str, container: _Container, new: Any, unit: str) -> Iterator[In
             continue
         is_list = isinstance(value, list)
         if text[present[key]] != ("[" if is_list else "{"):
-            raise NotPlain(f"{key!r} is not {'a list' if is_list else 'an object'}", _line(text, present[key]))
+            raise NotPlain(
+                f"{key!r} is not {'a list' if is_list else 'an object'}", _line(text, present[key])
+            )
         yield from _merge(text, _walk(text, present[key]), value, unit)
     if not missing:
         return
@@ -223,7 +235,9 @@ def _merge(text: str, container: _Container, new: Any, unit: str) -> Iterator[In
     yield Insertion(last.end if last else container.open + 1, added)
 
 
-def _json_cuts(text: str, ways: Collection[KeyPath], keep: Collection[KeyPath]) -> Iterator[tuple[int, int]]:
+def _json_cuts(
+    text: str, ways: Collection[KeyPath], keep: Collection[KeyPath]
+) -> Iterator[tuple[int, int]]:
     def at(way: KeyPath) -> _Container:
         found = _walk(text, _skip(text, 0))
         for key in way:
@@ -258,7 +272,9 @@ def _load_toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"at line (\d+)", str(error))
-        raise NotPlain(f"not TOML ({str(error).partition(' (at')[0]})", int(found[1]) if found else 1) from None
+        raise NotPlain(
+            f"not TOML ({str(error).partition(' (at')[0]})", int(found[1]) if found else 1
+        ) from None
     except RecursionError:
         raise NotPlain("nested too deeply") from None
 
@@ -269,7 +285,10 @@ def _toml_insertions(text: str, tree: Tree) -> tuple[Insertion, ...]:
     while isinstance(inner := next(iter(table.values())), dict):
         way.append(next(iter(table)))
         table = inner
-    lines = [f"[{_toml_name(way)}]", *(f"{key} = {json.dumps(one, ensure_ascii=False)}" for key, one in table.items())]
+    lines = [
+        f"[{_toml_name(way)}]",
+        *(f"{key} = {json.dumps(one, ensure_ascii=False)}" for key, one in table.items()),
+    ]
     gap = "" if not text else newline if text.endswith("\n") else newline * 2
     new = Insertion(len(text), gap + newline.join(lines) + newline)
     if value_at(_load_toml(text + new.text), tuple(way)) != table:
@@ -299,10 +318,14 @@ def _without_tables(text: str, ways: Collection[KeyPath]) -> str:
 
 
 def _without_empty(tables: Mapping[str, Any]) -> dict[str, Any]:
-    found = {key: _without_empty(one) if isinstance(one, dict) else one for key, one in tables.items()}
+    found = {
+        key: _without_empty(one) if isinstance(one, dict) else one for key, one in tables.items()
+    }
     return {key: one for key, one in found.items() if one != {}}
 
 
 def _toml_name(way: Sequence[str | int]) -> str:
     keys = map(str, way)
-    return ".".join(key if _BARE_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False) for key in keys)
+    return ".".join(
+        key if _BARE_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False) for key in keys
+    )

@@ -30,13 +30,27 @@ from recollect.model.memory import LEARNING_TAG, Kind, Lane, Memory, Rule, RuleT
 from recollect.model.plan import Change, Create, Plan, Update
 from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED, Query
 from recollect.model.result import Scope
-from recollect.model.session import Ending, EventName, Outcome, RecallRecord, SessionPart, ShownMemory, Speaker, Way
+from recollect.model.session import (
+    Ending,
+    EventName,
+    Outcome,
+    RecallRecord,
+    SessionPart,
+    ShownMemory,
+    Speaker,
+    Way,
+)
 from recollect.recall.call_rules import follows_lesson, is_lesson, read_call, rules_about
 from recollect.render.inject import plain
 from recollect.store import Store
 
 # A person who did not allow a call said nothing about what we had shown.
-_WENT_WELL = {Ending.SUCCESS: True, Ending.FAILURE: False, Ending.RE_ASK: False, Ending.AGENT_FAILURE: False}
+_WENT_WELL = {
+    Ending.SUCCESS: True,
+    Ending.FAILURE: False,
+    Ending.RE_ASK: False,
+    Ending.AGENT_FAILURE: False,
+}
 MAX_WAITING = 30  # learnings that wait in the inbox; while so many do, nobody reads them, and no more are added
 _KEPT = (Status.ACTIVE, Status.CANDIDATE)
 _MAX_LOADED = 1_000
@@ -56,7 +70,9 @@ def record_outcomes(app: App, part: SessionPart) -> Callable[[], None] | None:
         if used or outcome.kind is not Ending.SUCCESS:
             texts = (outcome.actor, outcome.action, outcome.next_state)
             # Acts are clean; redacted once more, should they ever come from elsewhere.
-            actor, action, state = (sessions.shorten(app.redactor.clean(text).text) for text in texts)
+            actor, action, state = (
+                sessions.shorten(app.redactor.clean(text).text) for text in texts
+            )
             found.append(replace(outcome, shown=used, actor=actor, action=action, next_state=state))
     if not found:
         return None
@@ -66,7 +82,9 @@ def record_outcomes(app: App, part: SessionPart) -> Callable[[], None] | None:
         new = [outcome for outcome in found if store.put(outcome)]  # else it was known
         for id, ending in [(id, one.kind) for one in new for id in one.shown]:
             if (known := app.exact(id)) is not None:
-                app.writer(known[0]).use([id], partial(strength.add_outcome, well=_WENT_WELL[ending]))
+                app.writer(known[0]).use(
+                    [id], partial(strength.add_outcome, well=_WENT_WELL[ending])
+                )
         if any(outcome.kind is Ending.REFUSAL for outcome in new):
             _propose(app)
         if new:
@@ -103,15 +121,22 @@ def _was_used(app: App, memory: Memory, ended: call_outcomes.Ended) -> bool:
         return False
     first, *rest = ended.acts
     if (use := first.use) is not None:
-        given: dict[str, object] = {"command": use.what} if use.action is sessions.ToolAction.RUN else {}
+        given: dict[str, object] = (
+            {"command": use.what} if use.action is sessions.ToolAction.RUN else {}
+        )
         if use.files:
             given["file_path"] = use.files[0]
         if use.action is sessions.ToolAction.EDIT:
             given["content"] = ""
         call = read_call(use.tool, given)
-        return isinstance(memory, Rule) and (bool(rules_about([memory], call)) or follows_lesson(memory, call))
+        return isinstance(memory, Rule) and (
+            bool(rules_about([memory], call)) or follows_lesson(memory, call)
+        )
     files = [file for act in rest if act.use for file in act.use.files]
-    did = "\n".join(act.text if act.speaker is Speaker.AGENT else act.use.what if act.use else "" for act in rest)
+    did = "\n".join(
+        act.text if act.speaker is Speaker.AGENT else act.use.what if act.use else ""
+        for act in rest
+    )
     return is_used(passage, first.text, did[:40_000], files)
 
 
@@ -142,7 +167,11 @@ def learn_lessons(app: App, part: SessionPart) -> Callable[[], None] | None:
         words = fix.lesson.sentence()
         # Nothing hidden, no tag, no secret; otherwise it is not told at all.
         is_safe = plain(words, 2 * len(words)) == words and app.redactor.clean(words).text == words
-        if is_new and is_safe and not lesson_finder.is_from_stranger(fix.lesson, part.acts[: fix.at + 1]):
+        if (
+            is_new
+            and is_safe
+            and not lesson_finder.is_from_stranger(fix.lesson, part.acts[: fix.at + 1])
+        ):
             found.append((fix, said_at is not None))
     if not found:
         return None
@@ -163,12 +192,24 @@ def _learn(app: App, fix: Fix, session: str, confirmed: bool) -> None:
     def make(store: Store) -> Plan:
         for rule in load_rules(store, *_KEPT, Status.ARCHIVED):
             known = Lesson.read(rule.body)
-            if lesson_finder.is_same_lesson(known, learnt) if known else says_same(words, rule.body):
-                again = lesson_finder.seen_again(rule, learnt, session, now=now, is_confirmed=confirmed)
+            if (
+                lesson_finder.is_same_lesson(known, learnt)
+                if known
+                else says_same(words, rule.body)
+            ):
+                again = lesson_finder.seen_again(
+                    rule, learnt, session, now=now, is_confirmed=confirmed
+                )
                 return Plan.of([Update.between(rule, again)])
         waits = fix.is_sure or confirmed
         tags = [f"{Lesson.SESSION_TAG}{session}"]
-        tags += [lesson_finder.CONFIRMED_TAG] if confirmed else [] if waits else [lesson_finder.FADED_TAG]
+        tags += (
+            [lesson_finder.CONFIRMED_TAG]
+            if confirmed
+            else []
+            if waits
+            else [lesson_finder.FADED_TAG]
+        )
         rule = new_rule(
             app, words, rule_type=RuleType.FAILURE, origin=Lesson.ORIGIN, lane=Lane.TOOL, group=session,
             tags=tuple(tags), status=Status.CANDIDATE if waits else Status.ARCHIVED,
@@ -177,7 +218,13 @@ def _learn(app: App, fix: Fix, session: str, confirmed: bool) -> None:
 
     summary = "A failure and what mended it were seen."
     done = app.commit(Scope.PROJECT, "learn", make, lambda _: summary, actor=Lane.TOOL)
-    app.log.line("lesson", session=session, how=learnt.how, confirmed=confirmed, changed=len(done.plan.changes))
+    app.log.line(
+        "lesson",
+        session=session,
+        how=learnt.how,
+        confirmed=confirmed,
+        changed=len(done.plan.changes),
+    )
 
 
 def promote_lessons(app: App) -> tuple[str, ...]:
@@ -188,9 +235,16 @@ def promote_lessons(app: App) -> tuple[str, ...]:
     def make(store: Store) -> Plan:
         return lesson_finder.promotion_plan(load_rules(store, *_KEPT), now=app.clock.now())
 
-    done = app.commit(Scope.PROJECT, "promote", make, lambda plan: f"{len(plan.changes)} lessons were looked at again.")
+    done = app.commit(
+        Scope.PROJECT,
+        "promote",
+        make,
+        lambda plan: f"{len(plan.changes)} lessons were looked at again.",
+    )
     updates = [change for change in done.plan.changes if isinstance(change, Update)]
-    return tuple(change.id for change in updates if dict(change.after).get("status") == Status.ACTIVE)
+    return tuple(
+        change.id for change in updates if dict(change.after).get("status") == Status.ACTIVE
+    )
 
 
 def finish_session(app: App, part: SessionPart) -> Callable[[], None] | None:
@@ -204,23 +258,39 @@ def finish_session(app: App, part: SessionPart) -> Callable[[], None] | None:
         extracted = keep_learnings(app, part.session, found)
         promoted = promote_lessons(app) if part.ended else ()
         store, query = app.writer(Scope.PROJECT), Query(group=part.session, limit=_MAX_LOADED)
-        loaded = [*store.find(query), *app.reader(Scope.USER).find(query)]  # as this transaction sees them
+        loaded = [
+            *store.find(query),
+            *app.reader(Scope.USER).find(query),
+        ]  # as this transaction sees them
         kept = [one for one in loaded if one.status not in (Status.SUPERSEDED, Status.ARCHIVED)]
         if not part.ended:
             if kept:
-                notices.add(app, f"\U0001f4be Recollect: preserved {counted(len(kept), 'memory', 'memories')}")
+                notices.add(
+                    app,
+                    f"\U0001f4be Recollect: preserved {counted(len(kept), 'memory', 'memories')}",
+                )
             app.log.line("swept", session=part.session, memories=len(kept))
             return
         ends = SESSION_ENDS.read(store)
         told_at = ends.pop(part.session, 0)  # at its last end, of what is older
         SESSION_ENDS.write(store, {**ends, part.session: app.clock.now().micros})
-        new = [one for one in kept if one.created_at.micros > told_at and LEARNING_TAG not in one.tags]
+        new = [
+            one for one in kept if one.created_at.micros > told_at and LEARNING_TAG not in one.tags
+        ]
         if not part.past:
             waiting = sum(memory.status is Status.CANDIDATE for memory in new)
             by_id = {id: store.get(id) for id in promoted} | {one.id: one for one in new}
-            active = [one for one in by_id.values() if one is not None and one.status is not Status.CANDIDATE]
-            active.sort(key=lambda one: one.kind is not Kind.RULE)  # what came into force, then what was worked on
-            notices.add(app, notices.session_line([one.title for one in active], waiting + extracted))
+            active = [
+                one
+                for one in by_id.values()
+                if one is not None and one.status is not Status.CANDIDATE
+            ]
+            active.sort(
+                key=lambda one: one.kind is not Kind.RULE
+            )  # what came into force, then what was worked on
+            notices.add(
+                app, notices.session_line([one.title for one in active], waiting + extracted)
+            )
         counts = {"captured": len(new), "promoted": len(promoted), "extracted": extracted}
         app.log.line("session-over", session=part.session, **counts)
 
@@ -237,12 +307,20 @@ def keep_learnings(app: App, session: str, found: tuple[Learning, ...]) -> int:
         new = 0
         now = app.clock.now()
         rules = store.find(Query(kinds=(Kind.RULE,), limit=_MAX_LOADED))
-        waiting = [one for one in rules if LEARNING_TAG in one.tags and one.status is Status.CANDIDATE]
-        old_ones = [one for one in waiting if now.days_since(one.last_active_at) >= lesson_finder.FADES_DAYS]
-        changes: list[Change] = [Update.between(one, replace(one, status=Status.ARCHIVED)) for one in old_ones]
+        waiting = [
+            one for one in rules if LEARNING_TAG in one.tags and one.status is Status.CANDIDATE
+        ]
+        old_ones = [
+            one for one in waiting if now.days_since(one.last_active_at) >= lesson_finder.FADES_DAYS
+        ]
+        changes: list[Change] = [
+            Update.between(one, replace(one, status=Status.ARCHIVED)) for one in old_ones
+        ]
         room = MAX_WAITING - len(waiting) + len(old_ones)
         for one in found:
-            old = next((rule for rule in rules if relation(one.text, rule.body) is Relation.SAME), None)
+            old = next(
+                (rule for rule in rules if relation(one.text, rule.body) is Relation.SAME), None
+            )
             if old is None and new < room:
                 rule_type = RuleType.FAILURE if one.kind is LearningKind.CAUSE else RuleType.DEVOPS
                 rule = new_rule(
@@ -251,11 +329,20 @@ def keep_learnings(app: App, session: str, found: tuple[Learning, ...]) -> int:
                 )  # fmt: skip
                 changes.append(Create(rule))
                 new += 1
-            elif old is not None and old not in old_ones and old.group != session and LEARNING_TAG in old.tags:
-                changes.append(Update.between(old, replace(old, seen=old.seen + 1, last_active_at=now)))
+            elif (
+                old is not None
+                and old not in old_ones
+                and old.group != session
+                and LEARNING_TAG in old.tags
+            ):
+                changes.append(
+                    Update.between(old, replace(old, seen=old.seen + 1, last_active_at=now))
+                )
         return Plan.of(changes)
 
     actor = Lane.lowest(*(one.lane for one in found)) if found else ""
     summary = f"Learnings of session {session}"
-    app.commit(Scope.PROJECT, _LEARNING, make, lambda plan: f"{summary}: {len(plan.changes)}.", actor=actor)
+    app.commit(
+        Scope.PROJECT, _LEARNING, make, lambda plan: f"{summary}: {len(plan.changes)}.", actor=actor
+    )
     return new

@@ -19,7 +19,9 @@ from recollect.model.result import Card
 from recollect.model.timeline import Quote
 from recollect.render.inject import without_ours
 
-_SPELT_OTHERWISE = re.compile(r"""["'\\\[\]\x00-\x1f]+|\s{2,}""")  # in JSON, or before it was redacted
+_SPELT_OTHERWISE = re.compile(
+    r"""["'\\\[\]\x00-\x1f]+|\s{2,}"""
+)  # in JSON, or before it was redacted
 
 
 def with_contexts(app: App, cards: Sequence[Card]) -> list[Card]:
@@ -39,15 +41,26 @@ def with_contexts(app: App, cards: Sequence[Card]) -> list[Card]:
 
 
 def _search(app: App, host: str, tail: Tail, rules: Sequence[Rule]) -> dict[str, Quote]:
-    served, waiting, found = agents.agent(host), {rule.id: rule for rule in rules}, dict[str, Quote]()
+    served, waiting, found = (
+        agents.agent(host),
+        {rule.id: rule for rule in rules},
+        dict[str, Quote](),
+    )
     needles = [needle for rule in rules for needle in _needles(rule.said)]
     tail.wanted = lambda line: any(needle in line for needle in needles)
     for line in tail:
         for utterance in served.utterances(line):
-            if utterance.voice in (Voice.PROMPT, Voice.QUEUED, Voice.SENT) and not utterance.machine_made:
+            if (
+                utterance.voice in (Voice.PROMPT, Voice.QUEUED, Voice.SENT)
+                and not utterance.machine_made
+            ):
                 text = storable(utterance.text[:50_000])
                 prompt = without_ours(app.redactor.clean(text).text).replace("\u2019", "'")
-                found |= {id: quote for id, rule in waiting.items() if (quote := quote_in(prompt, rule.said))}
+                found |= {
+                    id: quote
+                    for id, rule in waiting.items()
+                    if (quote := quote_in(prompt, rule.said))
+                }
         waiting = {id: rule for id, rule in waiting.items() if id not in found}
         if not waiting:
             break

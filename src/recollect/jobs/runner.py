@@ -34,11 +34,19 @@ class Job(NamedTuple):
     target: str | Callable[[], object]
     """`module:function`, loaded when first needed; or a function of the process itself, which belongs to no project."""
     every_s: float = 0.0  # how often it runs in each open project; 0: for each turn that is read
-    quiet_s: float | None = None  # it runs once sessions were quiet for so long, and in every project each `every_s`
-    by_sessions: bool = False  # it runs by each store's count, as MEMORY_<NAME> and MEMORY_<NAME>_SCHEDULE say
-    model: Literal["", "optional", "required"] = ""  # asks a language model; required: runs only while MEMORY_LLM is on
+    quiet_s: float | None = (
+        None  # it runs once sessions were quiet for so long, and in every project each `every_s`
+    )
+    by_sessions: bool = (
+        False  # it runs by each store's count, as MEMORY_<NAME> and MEMORY_<NAME>_SCHEDULE say
+    )
+    model: Literal["", "optional", "required"] = (
+        ""  # asks a language model; required: runs only while MEMORY_LLM is on
+    )
     remote: bool = False  # talks to another machine: in a thread of its own
-    light: bool = False  # takes no time worth mentioning: does not stand aside while hooks are answered
+    light: bool = (
+        False  # takes no time worth mentioning: does not stand aside while hooks are answered
+    )
 
     @property
     def switch(self) -> str:
@@ -69,7 +77,9 @@ JOBS: tuple[Job, ...] = (
     Job("outcomes", "jobs.learning:record_outcomes"),
     Job("lessons", "jobs.learning:learn_lessons"),
     Job("threads", "jobs.turn_threads:record_turns"),
-    Job("session ends", "jobs.learning:finish_session"),  # after all that belong to the session itself
+    Job(
+        "session ends", "jobs.learning:finish_session"
+    ),  # after all that belong to the session itself
     Job("questions noted", "ops.turn_questions:note_questions"),
 )
 
@@ -88,7 +98,9 @@ class Projects(Protocol):  # of the daemon. A root is the folder of a project, o
 
 
 class Runner:
-    def __init__(self, jobs: Sequence[Job], projects: Projects, is_asked: Callable[[], bool], log: Log) -> None:
+    def __init__(
+        self, jobs: Sequence[Job], projects: Projects, is_asked: Callable[[], bool], log: Log
+    ) -> None:
         self._tasks = [Task(job, projects) for job in jobs]
         self._is_asked = is_asked
         self._log = log
@@ -123,7 +135,9 @@ class Runner:
         try:
             return task.step()
         except Exception as problem:  # noqa: BLE001 a job's edge: the others go on
-            said = problem.message if isinstance(problem, RecollectError) else type(problem).__name__
+            said = (
+                problem.message if isinstance(problem, RecollectError) else type(problem).__name__
+            )
             self._log.line("job-failed", job=task.job.name, problem=said)
             return False
 
@@ -197,7 +211,9 @@ class Run(NamedTuple):  # one run of a job, in one store
     since: Moment | None  # when it last ran, or the baseline; None: never
 
 
-DueState = Literal["wait", "baseline", "run"]  # a baseline only records the session as the starting point
+DueState = Literal[
+    "wait", "baseline", "run"
+]  # a baseline only records the session as the starting point
 
 
 class Schedule(NamedTuple):
@@ -227,7 +243,9 @@ def run_due(app: App, job: Job) -> Iterator[str]:
                 for line in _run(app, job, scope):
                     app.log.line(job.name, said=line)
                     yield line
-            except RecollectError as problem:  # the other store goes on; this one is tried again at the next look
+            except (
+                RecollectError
+            ) as problem:  # the other store goes on; this one is tried again at the next look
                 app.log.line("job-failed", job=job.name, scope=scope, problem=problem.message)
 
 

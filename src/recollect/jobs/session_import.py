@@ -43,7 +43,12 @@ _BEFORE_AGENTS = Moment.parse("2020-01-01")  # an earlier time is a mistake of s
 
 
 def choose(
-    app: App, path: str | None, since: Moment | None = None, *, all: bool = False, host: str | None = None
+    app: App,
+    path: str | None,
+    since: Moment | None = None,
+    *,
+    all: bool = False,
+    host: str | None = None,
 ) -> tuple[Chosen, Counter[str]]:
     """Of every agent, or one; and how many are not read, by the reason. Those that a person names may be from another
     machine."""
@@ -67,7 +72,9 @@ def choose(
             project = None
         elif not all:
             ours = app.require_project()
-            is_ours = (project is not None and project.key == ours.key) or (bool(path) and not is_there)
+            is_ours = (project is not None and project.key == ours.key) or (
+                bool(path) and not is_there
+            )
             project, why = (ours, why) if is_ours else (None, "of other projects")
         if project is None or (since and one.changed < since):
             left[why] += 1
@@ -107,12 +114,22 @@ class PastApp(App):
     def __init__(self, app: App, project: Project, settings: Settings, summary: str) -> None:
         clock = FixedClock(app.clock.now())
         super().__init__(
-            home=app.home, project=project, settings=settings, clock=clock, actor=app.actor, dry_run=app.dry_run
+            home=app.home,
+            project=project,
+            settings=settings,
+            clock=clock,
+            actor=app.actor,
+            dry_run=app.dry_run,
         )
         self.wall_clock = app.clock
         # Two stores, two changes: an undo is of one store.
         self.changes = {scope: app.mint.draw("change") for scope in Scope}
-        self._summary, self._scope, self._embedder, self.turn_vectors = summary, Scope.PROJECT, app._embedder, {}
+        self._summary, self._scope, self._embedder, self.turn_vectors = (
+            summary,
+            Scope.PROJECT,
+            app._embedder,
+            {},
+        )
         self._paths: dict[Scope, Path | None] = {}
 
     def set_time(self, at: Moment) -> None:
@@ -128,7 +145,9 @@ class PastApp(App):
     ) -> ChangeHeader:
         """`log` shows an import as one line; what it did is in its plans."""
         change = change or self.changes[self._scope]
-        return ChangeHeader(change, "import", IMPORT_ACTOR, one_line(self._summary), self.wall_clock.now(), undoes)
+        return ChangeHeader(
+            change, "import", IMPORT_ACTOR, one_line(self._summary), self.wall_clock.now(), undoes
+        )
 
     def _anchored(self, scope: Scope, plan: Plan) -> Plan:
         """The last step of making a plan: also tells when memories begin to fade, and of which store the change is."""
@@ -143,10 +162,14 @@ class PastApp(App):
                 # A file that was written since is no longer what the memory spoke of; nobody knows what it was then.
                 created, root = change.memory.created_at.micros, self.require_project().root
                 anchors = (
-                    one if changed_at(root / one.path, created + 1) <= created else replace(one, hash="")
+                    one
+                    if changed_at(root / one.path, created + 1) <= created
+                    else replace(one, hash="")
                     for one in change.memory.anchors
                 )
-                changes[place] = replace(change, memory=replace(change.memory, anchors=tuple(anchors)))
+                changes[place] = replace(
+                    change, memory=replace(change.memory, anchors=tuple(anchors))
+                )
         return Plan(tuple(changes))
 
 
@@ -157,9 +180,15 @@ class ImportReport(Struct, frozen=False):  # what an import read, and what becam
     copies: int = 0
     damaged: int = 0
     secrets: Counter[str] = field(default_factory=Counter)
-    prompts: Counter[str] = field(default_factory=Counter)  # dry run alone: what would become of prompts
-    rules: list[str] = field(default_factory=list)  # dry run alone: the first few that would be kept
-    failed: Counter[str] = field(default_factory=Counter)  # jobs that failed, and on how many pieces
+    prompts: Counter[str] = field(
+        default_factory=Counter
+    )  # dry run alone: what would become of prompts
+    rules: list[str] = field(
+        default_factory=list
+    )  # dry run alone: the first few that would be kept
+    failed: Counter[str] = field(
+        default_factory=Counter
+    )  # jobs that failed, and on how many pieces
     known: int = 0  # transcripts with nothing new in them
     times: tuple[Moment, ...] = ()  # of the first and the last act
 
@@ -167,33 +196,47 @@ class ImportReport(Struct, frozen=False):  # what an import read, and what becam
 class Importer:
     """One import into one project's store. `before` is called with each piece just before it is recorded."""
 
-    def __init__(self, app: PastApp, step: Step, before: Callable[[SessionPart], None] = lambda _part: None) -> None:
+    def __init__(
+        self, app: PastApp, step: Step, before: Callable[[SessionPart], None] = lambda _part: None
+    ) -> None:
         self._app, self._step, self._before = app, step, before
-        self._store: LocalStore = app.reader(Scope.PROJECT) if app.dry_run else app.writer(Scope.PROJECT)
+        self._store: LocalStore = (
+            app.reader(Scope.PROJECT) if app.dry_run else app.writer(Scope.PROJECT)
+        )
         self._seen: set[int] = set()  # acts of this very import: a dry run writes none down
         self.report = ImportReport()
 
     def read(self, transcripts: Sequence[Transcript]) -> ImportReport:
         read_before = {one.path: one for one in CURSORS.find_all(self._store).values()}
-        for one in sorted(transcripts, key=lambda one: (one.began or one.changed, one.agent, one.changed)):
+        for one in sorted(
+            transcripts, key=lambda one: (one.began or one.changed, one.agent, one.changed)
+        ):
             known = read_before.get(str(one.path)) or ReadTranscript(path=str(one.path))
             known = replace(known, session=one.session, host=one.host, agent=one.agent, cwd=one.cwd)
             is_read = known.is_live or self._is_live(one)
             if not is_read:
-                standing = tuple(takewhile(lambda part: not is_undone(self._store, part.change), known.parts))
+                standing = tuple(
+                    takewhile(lambda part: not is_undone(self._store, part.change), known.parts)
+                )
                 if standing != known.parts and not self._app.dry_run:
                     with self._store.transaction():
                         forget_session(self._store, one.session)
                 known = replace(known, parts=standing)
-                is_read = known.last.cursor.offset == one.size and (known.last.ended or not self._is_over(one))
+                is_read = known.last.cursor.offset == one.size and (
+                    known.last.ended or not self._is_over(one)
+                )
             self._step(one.size if is_read else min(one.size, known.last.cursor.offset))
             self.report.known += is_read
             reading, more = Reading(), not is_read
-            if more and 0 < known.last.cursor.offset <= one.size:  # else it is not the file that it was
+            if (
+                more and 0 < known.last.cursor.offset <= one.size
+            ):  # else it is not the file that it was
                 reading = read_back(self._app, one.host, one.path, known.last.cursor)
                 reading.found.clear()
             while more:
-                piece = read_piece(self._app, self._store, known, reading, PIECE_BYTES, seen=self._seen)
+                piece = read_piece(
+                    self._app, self._store, known, reading, PIECE_BYTES, seen=self._seen
+                )
                 more = piece.more
                 known = self._record(one, known, reading, piece)
                 self.report.copies += piece.copies
@@ -213,11 +256,16 @@ class Importer:
         still = self._app.wall_clock.now().plus(seconds=-ABANDONED_S)
         return not one.agent and one.changed <= still and not self._is_live(one)
 
-    def _record(self, one: Transcript, known: ReadTranscript, reading: Reading, piece: Piece) -> ReadTranscript:
+    def _record(
+        self, one: Transcript, known: ReadTranscript, reading: Reading, piece: Piece
+    ) -> ReadTranscript:
         change, now = self._app.changes[Scope.PROJECT], self._app.wall_clock.now()
         undated = one.began if one.began and one.began > _BEFORE_AGENTS else one.changed
         acts = piece.new.values()
-        fresh = [replace(act, at=min(act.at if act.at > _BEFORE_AGENTS else undated, now)) for act in acts]
+        fresh = [
+            replace(act, at=min(act.at if act.at > _BEFORE_AGENTS else undated, now))
+            for act in acts
+        ]
         is_over = not piece.more and self._is_over(one)
         after = known.with_part(change, reading.cursor, is_over, fresh)
         ends_now = is_over and (bool(fresh) or (bool(known.parts) and not known.last.ended))
@@ -234,7 +282,9 @@ class Importer:
             stored = CURSORS.find(self._store, cursor_key(after.path))
             is_other = stored is not None and stored.last not in (known.last, after.last)
             if stored and is_other and not is_undone(self._store, stored.last.change):
-                raise Conflict("Another import reads the same sessions.", hint="Run this one again later.")
+                raise Conflict(
+                    "Another import reads the same sessions.", hint="Run this one again later."
+                )
             CURSORS.write(self._store, after, cursor_key(after.path))
             self._store.put(*(ReadAct(key, change) for key in piece.new))
 
@@ -254,6 +304,8 @@ class Importer:
             if act.speaker is Speaker.PERSON and not act.agent and not part.agent:
                 verdict = rule_keeping.read_prompt(self._app, act.text).verdict
                 is_dropped = verdict.action is Action.DROPPED
-                self.report.prompts[f"dropped: {verdict.reason}" if is_dropped else str(verdict.action)] += 1
+                self.report.prompts[
+                    f"dropped: {verdict.reason}" if is_dropped else str(verdict.action)
+                ] += 1
                 if not is_dropped and len(self.report.rules) < 5:
                     self.report.rules.append(verdict.rule)

@@ -67,7 +67,9 @@ if TYPE_CHECKING:
     from recollect.store import ChangeHeader
     from recollect.store.postgres_store import JournalRow, PostgresStore
 
-MOST_MIRRORED = 50_000  # memories of a project, the most recently active: more are asked of the server
+MOST_MIRRORED = (
+    50_000  # memories of a project, the most recently active: more are asked of the server
+)
 _TRIES = 3
 _TRY_LATER = (TeamUnreachable, TeamRefused, StoreBusy, StoreFull, StoreTooNew)
 _NOTICE_CHARS = 200
@@ -90,7 +92,11 @@ class Synced(NamedTuple):
 def waiting(app: App, team: Team) -> list[tuple[Scope, str, OutgoingChange]]:
     """What the team does not have yet, in order: the store that keeps it, and its key there."""
     scopes = [scope for scope in (app.scope, Scope.TEAM) if app.store_path(scope) is not None]
-    found = [(scope, *pair) for scope in scopes for pair in sorted(OUTBOX.find_all(app.reader(scope)).items())]
+    found = [
+        (scope, *pair)
+        for scope in scopes
+        for pair in sorted(OUTBOX.find_all(app.reader(scope)).items())
+    ]
     return [one for one in found if one[2].tenant == team.tenant]
 
 
@@ -102,14 +108,21 @@ def _send(app: App, team: Team, server: PostgresStore) -> int:
             app.log.line("team-sent", team=team.name, change=entry.change, op=entry.op)
         except _TRY_LATER:
             raise
-        except RecollectError as problem:  # it would be refused for ever, and all others wait behind it
-            app.log.line("team-refused", team=team.name, change=entry.change, problem=problem.message)
+        except (
+            RecollectError
+        ) as problem:  # it would be refused for ever, and all others wait behind it
+            app.log.line(
+                "team-refused", team=team.name, change=entry.change, problem=problem.message
+            )
             line = (
-                f"Recollect: the team's server refused a change ({entry.summary}) \u00b7 recollect share sends it again"
+                f"Recollect: the team's server refused a change ({entry.summary}) "
+                "\u00b7 recollect share sends it again"
             )
             notices.add(app, plain(line, _NOTICE_CHARS))
         store = app.writer(scope)
-        with store.transaction():  # another process may have sent it, and used its place for the next
+        with (
+            store.transaction()
+        ):  # another process may have sent it, and used its place for the next
             now = OUTBOX.find(store, key)
             if now is not None and now.change == entry.change:
                 OUTBOX.remove(store, key)
@@ -129,7 +142,11 @@ def _send_one(server: PostgresStore, entry: OutgoingChange, person: str) -> None
                     server.purge(tuple(entry.ids), header)
                     return
                 now = server.read_memories(entry.ids)
-                made = [new for one in entry.changes for new in sharing.rebase(one, now.get(ids_of(one)[0]))]
+                made = [
+                    new
+                    for one in entry.changes
+                    for new in sharing.rebase(one, now.get(ids_of(one)[0]))
+                ]
                 if made:
                     server.apply(Plan(tuple(made)), header)
                 return
@@ -157,7 +174,11 @@ def _receive(app: App, team: Team, server: PostgresStore) -> int:
     while True:
         # From the last one that is known on: it says whether the server's journal is still the one we followed.
         rows = [] if is_fresh else server.changes_after(max(0, mirror.seq - 1), _PAGE)
-        if mirror.seq and not is_fresh and (not rows or (rows[0].seq, rows[0].header.change) != mirror.last):
+        if (
+            mirror.seq
+            and not is_fresh
+            and (not rows or (rows[0].seq, rows[0].header.change) != mirror.last)
+        ):
             if not rows or rows[0].seq <= mirror.seq:  # an older state was restored there
                 _share_lost(app, team, server)
             is_fresh, rows = True, []  # else its journal no longer goes back so far
@@ -188,7 +209,9 @@ def _everything(app: App, server: PostgresStore, project: str) -> dict[str, Chan
     """All that concerns this project, there and here."""
     header = app.change_header(TEAM_SYNC, f"What team {server.team} shares.", actor="team")
     groups = [group for group in (TEAM_WIDE, project) if group]
-    there = [one.id for group in groups for one in server.find(Query(group=group, limit=MOST_MIRRORED))]
+    there = [
+        one.id for group in groups for one in server.find(Query(group=group, limit=MOST_MIRRORED))
+    ]
     here = [memory.id for memory, _ in app.reader(Scope.TEAM).each()]
     return dict.fromkeys((*there, *here), header)
 
@@ -201,16 +224,24 @@ def _share_lost(app: App, team: Team, server: PostgresStore) -> None:
     wholes = [whole for id in ids if own and id not in known and (whole := load_whole(own, id))]
     lost = [Create(*outgoing(app, team, whole)) for whole in wholes if sharing.is_shared(whole[0])]
     if own and lost:
-        header = app.change_header("share", f"Shared {counted(len(lost), 'memory', 'memories')} again.")
+        header = app.change_header(
+            "share", f"Shared {counted(len(lost), 'memory', 'memories')} again."
+        )
         queue(app, own, team, header, lost)
 
 
 def _take_in(
-    app: App, server: PostgresStore, headers: dict[str, ChangeHeader], wanted: set[str], policy: RulePolicy
+    app: App,
+    server: PostgresStore,
+    headers: dict[str, ChangeHeader],
+    wanted: set[str],
+    policy: RulePolicy,
 ) -> int:
     mirror, own = app.writer(Scope.TEAM), app.writer(Scope.PROJECT) if app.project else None
     ids, received = list(headers), 0
-    if erased := tuple(id for id in ids if headers[id].op == PURGE and mirror.get(id, follow=False)):
+    if erased := tuple(
+        id for id in ids if headers[id].op == PURGE and mirror.get(id, follow=False)
+    ):
         mirror.purge(erased)  # with what our journal says of them
     for page in (ids[at : at + _PAGE] for at in range(0, len(ids), _PAGE)):
         there = server.read_memories(page)
@@ -221,11 +252,17 @@ def _take_in(
                 whole = whole if whole and whole[0].group in wanted else None
                 group = groups.setdefault(headers[id].change, _Group(headers[id], [], []))
                 if own is not None and (ours := load_whole(own, id)):
-                    group.own.extend(sharing.incoming_to_own(ours, whole) if sharing.is_shared(ours[0]) else ())
+                    group.own.extend(
+                        sharing.incoming_to_own(ours, whole) if sharing.is_shared(ours[0]) else ()
+                    )
                 else:
-                    group.mirrored.extend(sharing.incoming(load_whole(mirror, id), whole, policy, app.clock.now()))
+                    group.mirrored.extend(
+                        sharing.incoming(load_whole(mirror, id), whole, policy, app.clock.now())
+                    )
             for header, mirrored, _ in groups.values():
-                received += bool(mirrored) and mirror.apply(Plan(tuple(mirrored)), _as_ours(app, header))
+                received += bool(mirrored) and mirror.apply(
+                    Plan(tuple(mirrored)), _as_ours(app, header)
+                )
         for header, mirrored, changes in groups.values():
             if own is not None and changes:
                 received += own.apply(Plan(tuple(changes)), _as_ours(app, header))
@@ -235,7 +272,9 @@ def _take_in(
 
 def _as_ours(app: App, header: ChangeHeader) -> ChangeHeader:
     """Not later than now: by the time of a change the journal decides which old ones it no longer keeps."""
-    return header._replace(op=TEAM_OP + header.op.removeprefix(TEAM_OP), at=min(header.at, app.clock.now()))
+    return header._replace(
+        op=TEAM_OP + header.op.removeprefix(TEAM_OP), at=min(header.at, app.clock.now())
+    )
 
 
 def _tell(app: App, header: ChangeHeader, changes: Sequence[Change]) -> None:
@@ -246,7 +285,11 @@ def _tell(app: App, header: ChangeHeader, changes: Sequence[Change]) -> None:
     rules = [rule for rule in new if isinstance(rule, Rule)]
     if rules:
         says = plain(rules[0].body, 60) + (f" (+{len(rules) - 1})" if len(rules) > 1 else "")
-        where = "" if rules[0].status is Status.ACTIVE else " \u00b7 waits in the inbox: recollect inbox"
+        where = (
+            ""
+            if rules[0].status is Status.ACTIVE
+            else " \u00b7 waits in the inbox: recollect inbox"
+        )
         notices.add(app, f'Recollect: {plain(header.actor, 40)} shared "{says}"{where}')
 
 
@@ -284,7 +327,10 @@ def say_once(app: App, team: Team, problem: RecollectError) -> None:
     store = app.writer(app.scope)
     if not TEAM_PROBLEM.find(store):
         app.log.line("team-away", team=team.name, problem=problem.message)
-        notices.add(app, f"Recollect: team {team.name}: {problem.message} What you share will be sent when it answers.")
+        notices.add(
+            app,
+            f"Recollect: team {team.name}: {problem.message} What you share will be sent when it answers.",
+        )
     if TEAM_PROBLEM.find(store) != problem.message:
         TEAM_PROBLEM.write(store, problem.message)
 
@@ -345,7 +391,10 @@ _lines: dict[tuple[str, str], _Line] = {}  # by team and login
 
 def work(app: App, memo: Memo) -> bool:
     """Job."""
-    team, joined = current_team(app), {(team.name, team.url) for team in joined_teams(app.home).values()}
+    team, joined = (
+        current_team(app),
+        {(team.name, team.url) for team in joined_teams(app.home).values()},
+    )
     for left in _lines.keys() - joined:
         _lines.pop(left).fail()
     if team is None or app.store_path(app.scope) is None:
@@ -366,7 +415,9 @@ def work(app: App, memo: Memo) -> bool:
         return False
     line.succeed()
     memo[_Line] = look
-    if MIRROR.read(app.reader(Scope.TEAM)).is_partial:  # questions are asked of the server, which needs vectors then
+    if MIRROR.read(
+        app.reader(Scope.TEAM)
+    ).is_partial:  # questions are asked of the server, which needs vectors then
         with suppress(ModelError, BadInput):
             return fill_vectors(server, app.embedder, _FILLED_AT_ONCE) > 0
     if any(done):

@@ -32,14 +32,22 @@ _SPEAKERS = {Voice.PROMPT: Speaker.PERSON, Voice.TOOL_RESULT: Speaker.TOOL}
 _SPEAKERS |= dict.fromkeys((Voice.PLAN, Voice.REPLY), Speaker.AGENT)
 
 
-class Reading(Struct, frozen=False):  # what is remembered of one transcript between two looks at it; in memory alone
+class Reading(
+    Struct, frozen=False
+):  # what is remembered of one transcript between two looks at it; in memory alone
     cursor: Cursor = field(default_factory=Cursor)
     acts: deque[Act] = field(default_factory=lambda: deque(maxlen=200))
-    calls: OrderedDict[str, ToolCall] = field(default_factory=OrderedDict)  # those that have no result yet
-    printed: OrderedDict[str, None] = field(default_factory=OrderedDict)  # fingerprints of lines that hooks put in
+    calls: OrderedDict[str, ToolCall] = field(
+        default_factory=OrderedDict
+    )  # those that have no result yet
+    printed: OrderedDict[str, None] = field(
+        default_factory=OrderedDict
+    )  # fingerprints of lines that hooks put in
     found: Counter[str] = field(default_factory=Counter)  # secrets that were removed, by kind
     damaged: int = 0  # lines that could not be read
-    queued: deque[Utterance] = field(default_factory=lambda: deque(maxlen=_CALLS_HELD))  # typed, and not sent yet
+    queued: deque[Utterance] = field(
+        default_factory=lambda: deque(maxlen=_CALLS_HELD)
+    )  # typed, and not sent yet
     sent: str = ""  # the text that was last sent out of the queue. Newer clients write it down again as a prompt.
     last_tool: ToolCall | None = None  # the call whose result was read last
 
@@ -63,7 +71,9 @@ def read_piece(
         for utterance in utterances:
             act = _act(app, one.host, reading, utterance)
             if act is not None:
-                (reading.acts if session and utterance.session not in ("", session) else found).append(act)
+                (
+                    reading.acts if session and utterance.session not in ("", session) else found
+                ).append(act)
         if tail.offset - (0 if tail.restarted else start) > max_bytes:
             break
     size = tail.offset - (0 if tail.restarted else start)
@@ -99,7 +109,9 @@ def read_end(app: App, host: str, transcript: str) -> list[Act]:
     return list(read_back(app, host, Path(transcript), Cursor(size)).acts) if size > 0 else []
 
 
-class TurnStart(NamedTuple):  # where a turn begins in a transcript, and what was typed before and not sent yet
+class TurnStart(
+    NamedTuple
+):  # where a turn begins in a transcript, and what was typed before and not sent yet
     offset: int
     id: str
     at: Moment
@@ -137,7 +149,11 @@ def read_turns(
         for one in utterances:
             if not one.agent_id:
                 is_dull = one.voice is Voice.TOOL_RESULT and not (one.call and one.call.failed)
-                yield offset, one, _act(app, host, reading, replace(one, text="") if is_dull else one)
+                yield (
+                    offset,
+                    one,
+                    _act(app, host, reading, replace(one, text="") if is_dull else one),
+                )
         offset = tail.offset
 
 
@@ -166,8 +182,12 @@ def _act(app: App, host: str, reading: Reading, utterance: Utterance) -> Act | N
         use = agents.agent(host).describe_call(asked) if asked else None
         if use is not None:
             what = _shorten(_redact(app, use.what, reading), MAX_CHARS)
-            use = replace(use, what=what, files=tuple(_redact(app, file, reading) for file in use.files))
-        refused = call.failed is True and (call.refused or agents.agent(host).is_refused(call.output))
+            use = replace(
+                use, what=what, files=tuple(_redact(app, file, reading) for file in use.files)
+            )
+        refused = call.failed is True and (
+            call.refused or agents.agent(host).is_refused(call.output)
+        )
         id = call.id or id
     elif call and not (call.refused or is_of_own_tool):
         return None  # what a server's tool (`server__tool`) prints may look like a refusal, and is nobody's word
@@ -206,7 +226,9 @@ def clean(app: App, text: str, reading: Reading | None = None) -> str:
     text = _shorten(inject.without_ours(_redact(app, text, reading)).strip(), MAX_CHARS)
     if reading is not None and reading.printed:
         lines = text.splitlines()
-        text = "\n".join(line for line in lines if not inject.fingerprints(line) & reading.printed.keys()).strip()
+        text = "\n".join(
+            line for line in lines if not inject.fingerprints(line) & reading.printed.keys()
+        ).strip()
     return text
 
 
@@ -234,7 +256,9 @@ def act_key(act: Act) -> int:
     # Without its time, two acts that say the same are told apart by their lines.
     which = act.id if act.use or act.at.micros <= 0 else ""
     spelt = f"{act.at.micros} {act.speaker} {which} {'' if act.use else act.text[:200]}"
-    return int.from_bytes(blake2b(spelt.encode("utf-8", "replace"), digest_size=8).digest(), "little", signed=True)
+    return int.from_bytes(
+        blake2b(spelt.encode("utf-8", "replace"), digest_size=8).digest(), "little", signed=True
+    )
 
 
 def is_undone(store: LocalStore, change: str) -> bool:

@@ -21,7 +21,15 @@ from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged, Store
 from recollect.base.structs import Struct, field, replace
 from recollect.jobs import transcript_reader, vault_sync
 from recollect.jobs.runner import JOBS
-from recollect.model.session import EventName, Pointer, ReadAct, SessionPart, ShownMemory, Speaker, Way
+from recollect.model.session import (
+    EventName,
+    Pointer,
+    ReadAct,
+    SessionPart,
+    ShownMemory,
+    Speaker,
+    Way,
+)
 from recollect.store import LocalStore
 from recollect.wire.pointer import checksum, file_size
 
@@ -40,7 +48,9 @@ class ReadingState(Struct, frozen=False):
 
     readings: OrderedDict[str, transcript_reader.Reading] = field(default_factory=OrderedDict)
     notes: vault_sync.Pending = field(default_factory=vault_sync.Pending)
-    sizes: dict[str, int] = field(default_factory=dict)  # at the last look: an incomplete last line is no news
+    sizes: dict[str, int] = field(
+        default_factory=dict
+    )  # at the last look: an incomplete last line is no news
     compared_s: float = -COMPARE_S  # when transcripts were last compared with their cursors
 
     def reading(self, app: App, one: ReadTranscript) -> transcript_reader.Reading:
@@ -59,7 +69,9 @@ def count_waiting(app: App) -> int:
 
 
 def work(app: App, memo: Memo) -> bool:
-    return app.store_path(app.scope) is not None and read_some(app, memo.setdefault(ReadingState, ReadingState()))
+    return app.store_path(app.scope) is not None and read_some(
+        app, memo.setdefault(ReadingState, ReadingState())
+    )
 
 
 def read_some(app: App, state: ReadingState) -> bool:
@@ -68,7 +80,9 @@ def read_some(app: App, state: ReadingState) -> bool:
     now = app.clock.now()
     found = store.events(after=EVENTS_READ.read(store), limit=_POINTERS_AT_ONCE)
     # A time in the future comes from a clock that was set back since; it would be waited for until then.
-    settled = list(takewhile(lambda one: not 0 <= now.micros - one[1].at.micros < SETTLED_S * 1_000_000, found))
+    settled = list(
+        takewhile(lambda one: not 0 <= now.micros - one[1].at.micros < SETTLED_S * 1_000_000, found)
+    )
     if not settled:
         return _read_unannounced(app, store, state) or vault_sync.write_some(app, state.notes)
     by_transcript: dict[str, list[Pointer]] = {}
@@ -80,19 +94,31 @@ def read_some(app: App, state: ReadingState) -> bool:
         known, last = CURSORS.find(store, cursor_key(path)), pointers[-1]
         if known is None or not known.is_live:
             known = ReadTranscript(path=path)
-        one = replace(known, session=last.session, host=last.host, agent=last.agent, cwd=last.cwd or known.cwd)
+        one = replace(
+            known, session=last.session, host=last.host, agent=last.agent, cwd=last.cwd or known.cwd
+        )
         more |= _read_one(app, store, state, one, {pointer.name for pointer in pointers})
     ended = {pointer.session for _, pointer in settled if pointer.name == EventName.SESSION_ENDED}
     if any(pointer.name == EventName.SESSION_STARTED for _, pointer in settled):
         state.notes.session_began = True
         # Sessions whose end nobody told: their agent was killed, or the machine was switched off.
-        now_open, still = {pointer.session for _, pointer in settled}, now.plus(seconds=-ABANDONED_S)
+        now_open, still = (
+            {pointer.session for _, pointer in settled},
+            now.plus(seconds=-ABANDONED_S),
+        )
         for one in live_transcripts(store):
-            if one.last.ended or one.agent or one.session in now_open or changed_at(one.path) > still.micros:
+            if (
+                one.last.ended
+                or one.agent
+                or one.session in now_open
+                or changed_at(one.path) > still.micros
+            ):
                 continue
             part = one.session_part(state.reading(app, one).acts, (), ended=True)
             after = one.with_part("", one.last.cursor, ended=True)
-            run_turn_jobs(app, store, part, partial(CURSORS.write, store, after, cursor_key(one.path)))
+            run_turn_jobs(
+                app, store, part, partial(CURSORS.write, store, after, cursor_key(one.path))
+            )
             ended.add(one.session)
     for session in ended:
         shown = app.reader(app.scope).records(ShownMemory, session=session)
@@ -104,7 +130,10 @@ def read_some(app: App, state: ReadingState) -> bool:
 
 def live_transcripts(store: LocalStore) -> list[ReadTranscript]:
     """The one that was read last comes last."""
-    return sorted((one for one in CURSORS.find_all(store).values() if one.is_live), key=lambda one: one.read_at)
+    return sorted(
+        (one for one in CURSORS.find_all(store).values() if one.is_live),
+        key=lambda one: one.read_at,
+    )
 
 
 def cursor_key(path: str) -> str:
@@ -131,11 +160,17 @@ def _read_unannounced(app: App, store: LocalStore, state: ReadingState) -> bool:
     return more
 
 
-def _read_one(app: App, store: LocalStore, state: ReadingState, one: ReadTranscript, events: Set[str]) -> bool:
+def _read_one(
+    app: App, store: LocalStore, state: ReadingState, one: ReadTranscript, events: Set[str]
+) -> bool:
     """True: there is more in this transcript."""
     reading = state.reading(app, one)
-    piece = transcript_reader.read_piece(app, store, one, reading, MOST_BYTES, session="" if one.agent else one.session)
-    fresh = [act if act.at.micros > 0 else replace(act, at=app.clock.now()) for act in piece.new.values()]
+    piece = transcript_reader.read_piece(
+        app, store, one, reading, MOST_BYTES, session="" if one.agent else one.session
+    )
+    fresh = [
+        act if act.at.micros > 0 else replace(act, at=app.clock.now()) for act in piece.new.values()
+    ]
     part = one.session_part(
         reading.acts, fresh, compacting=EventName.COMPACTING in events, turned=EventName.TURN_ENDED in events,
         ended=EventName.SESSION_ENDED in events and not one.agent and not piece.more,
@@ -152,7 +187,9 @@ def _read_one(app: App, store: LocalStore, state: ReadingState, one: ReadTranscr
     return piece.more
 
 
-def run_turn_jobs(app: App, store: LocalStore, part: SessionPart, write_cursor: Writes) -> tuple[str, ...]:
+def run_turn_jobs(
+    app: App, store: LocalStore, part: SessionPart, write_cursor: Writes
+) -> tuple[str, ...]:
     """Writes what the jobs return together with the cursor. One that fails is logged, left out, and named."""
     left = dict(_turn_jobs())
     failed: list[str] = []
@@ -175,7 +212,9 @@ def run_turn_jobs(app: App, store: LocalStore, part: SessionPart, write_cursor: 
         except Exception as problem:  # the edge of one job: the others go on without it
             if not name:
                 raise
-            said = problem.message if isinstance(problem, RecollectError) else type(problem).__name__
+            said = (
+                problem.message if isinstance(problem, RecollectError) else type(problem).__name__
+            )
             app.log.line("job-failed", job=name, session=part.session, problem=said)
             del left[name]
             failed.append(name)
@@ -210,13 +249,19 @@ def prompt_mark(text: str) -> str:
 
 def capture_late_prompts(app: App, part: SessionPart) -> Writes | None:
     """Per turn: prompts that no hook could look at when they came (no daemon, no time left)."""
-    found = [act for act in part.new if act.speaker is Speaker.PERSON and not act.agent and not part.agent]
+    found = [
+        act
+        for act in part.new
+        if act.speaker is Speaker.PERSON and not act.agent and not part.agent
+    ]
     if not found:
         return None
     claims = CLAIMED_PROMPTS.read(app.reader(app.scope))
     # Judging a prompt takes long; one that its hook has claimed need not be judged.
     drafts = [
-        None if claims.get(_key(part.session, act.text), 0) > 0 else rule_keeping.read_prompt(app, act.text)
+        None
+        if claims.get(_key(part.session, act.text), 0) > 0
+        else rule_keeping.read_prompt(app, act.text)
         for act in found
     ]
 
@@ -229,9 +274,13 @@ def capture_late_prompts(app: App, part: SessionPart) -> Writes | None:
                 session_ledger.record_late_interaction(app, act.at)
             draft = judged or rule_keeping.read_prompt(app, act.text)
             try:
-                notice = rule_keeping.capture_prompt(app, draft, session=part.session, at=act.at, refuses=act.refuses)
+                notice = rule_keeping.capture_prompt(
+                    app, draft, session=part.session, at=act.at, refuses=act.refuses
+                )
             except RecollectError as problem:
-                app.log.line("not-kept", of="capture", session=part.session, problem=problem.message)
+                app.log.line(
+                    "not-kept", of="capture", session=part.session, problem=problem.message
+                )
                 continue
             is_news = abs(app.clock.now().micros - act.at.micros) < _NEWS_S * 1_000_000
             if notice and not part.past and is_news:

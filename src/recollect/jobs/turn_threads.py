@@ -14,7 +14,15 @@ from recollect.base.errors import BadInput, ModelError
 from recollect.base.structs import Struct, replace
 from recollect.capture import thread_choice, turns
 from recollect.capture.records import join_records, make_record
-from recollect.capture.thread_choice import ORIGIN, Candidate, Continue, Decision, Entry, Leave, Open
+from recollect.capture.thread_choice import (
+    ORIGIN,
+    Candidate,
+    Continue,
+    Decision,
+    Entry,
+    Leave,
+    Open,
+)
 from recollect.capture.turns import Turn, message_id, split_turns
 from recollect.lifecycle.strength import reinforce
 from recollect.model.memory import Bridge, Kind, Status, Thread
@@ -25,9 +33,13 @@ from recollect.model.session import SessionPart, ShownMemory, Speaker, Way, turn
 from recollect.recall import matching
 from recollect.store import Store
 
-_GROUPED = frozenset({ORIGIN, "split"})  # other threads were made by somebody, as they are: nothing is added to them
+_GROUPED = frozenset(
+    {ORIGIN, "split"}
+)  # other threads were made by somebody, as they are: nothing is added to them
 _POSTINGS = 500  # where the rarest words stand more often than this, they tell one thread from another no more
-_MOST_TOKENS = 48  # from the prompt's beginning and the conclusion's end. The whole text groups no better.
+_MOST_TOKENS = (
+    48  # from the prompt's beginning and the conclusion's end. The whole text groups no better.
+)
 _FILLED_AT_ONCE = 32  # passages of the threads before, where no daemon fills them: about a second
 
 
@@ -43,7 +55,9 @@ def record_turns(app: App, part: SessionPart) -> Callable[[], None] | None:
     if part.agent or not part.acts:
         return None
     waited = _mark(app.reader(app.scope), part.session).waiting
-    start = next((at for at, act in enumerate(part.acts) if waited and act.id == waited), part.new_from)
+    start = next(
+        (at for at, act in enumerate(part.acts) if waited and act.id == waited), part.new_from
+    )
     found = list(split_turns(part.acts, start, finished=part.ended or part.compacting))
     done = sum(len(turn.new) for turn in found)
     waiting = part.acts[start + done].id if start + done < len(part.acts) else ""
@@ -74,7 +88,10 @@ def record_turns(app: App, part: SessionPart) -> Callable[[], None] | None:
 def _prepare(app: App, part: SessionPart, turn: Turn) -> PreparedTurn:
     """Without quotes from memory, and with file names relative to the project."""
     # Before we came nothing was told.
-    is_told = not part.past or session_ledger.find_session(app.reader(app.scope), part.session) is not None
+    is_told = (
+        not part.past
+        or session_ledger.find_session(app.reader(app.scope), part.session) is not None
+    )
     shown = session_ledger.texts_shown(app, part.session) if is_told else ()
     roots = [f"{app.project.root}/"] if app.project else []
     roots += [f"{part.cwd}/"] if part.cwd else []
@@ -84,7 +101,10 @@ def _prepare(app: App, part: SessionPart, turn: Turn) -> PreparedTurn:
             act = replace(act, text=turns.own_words(act.text, shown))
         if act.use is not None and act.use.files:
             named = act.use.files
-            files = (next((file[len(root) :] for root in roots if file.startswith(root)), file) for file in named)
+            files = (
+                next((file[len(root) :] for root in roots if file.startswith(root)), file)
+                for file in named
+            )
             act = replace(act, use=replace(act.use, files=tuple(files)))
         acts.append(act)
     own = replace(turn, acts=tuple(acts))
@@ -122,18 +142,26 @@ def _place(app: App, part: SessionPart, prepared: PreparedTurn, left_out: frozen
         # It is longer than what is held of a transcript: its beginning is known by its record alone.
         before = next(iter(store.messages(ids=[mark.turn])), None)
         if before is not None and (old := read_record(before.content)) is not None:
-            entry = replace(entry, id=before.id, at=before.at, record=join_records(old, entry.record))
+            entry = replace(
+                entry, id=before.id, at=before.at, record=join_records(old, entry.record)
+            )
     begun = next((one.thread_id for one in store.messages(ids=[entry.id])), "")
     thread = store.get(begun) if begun else None
     candidates: list[Candidate] = []
     decision: Decision = Leave("taken before")
-    is_taken = entry.id in left_out or (begun and not prepared.turn.new_from) or (mark.turn == entry.id and not begun)
+    is_taken = (
+        entry.id in left_out
+        or (begun and not prepared.turn.new_from)
+        or (mark.turn == entry.id and not begun)
+    )
     if prepared.is_echo and not is_taken:
         decision = Leave("an echo")
     elif not is_taken:
         candidates = _candidates(app, store, replace(prepared, entry=entry), mark)
         if isinstance(thread, Thread) and _goes_on(thread):
-            decision = Continue(thread, same_turn=True)  # the rest of a turn goes where its beginning went
+            decision = Continue(
+                thread, same_turn=True
+            )  # the rest of a turn goes where its beginning went
         elif not begun:
             decision = thread_choice.choose_thread(entry.about, entry.record, candidates)
     if isinstance(decision, Leave):
@@ -142,13 +170,23 @@ def _place(app: App, part: SessionPart, prepared: PreparedTurn, left_out: frozen
     id = _write(app, part, entry, decision, candidates)
     threads = (id, *(other for other in mark.threads if other != id))[:6]
     _write_mark(store, part.session, replace(mark, turn=entry.id, threads=threads))
-    if session := session_ledger.find_session(store, part.session):  # which has the turn in its context
-        own = ShownMemory(turn_mark(id, entry.id), Way.OWN, app.clock.now(), session=session.id, epoch=session.epoch)
+    if session := session_ledger.find_session(
+        store, part.session
+    ):  # which has the turn in its context
+        own = ShownMemory(
+            turn_mark(id, entry.id),
+            Way.OWN,
+            app.clock.now(),
+            session=session.id,
+            epoch=session.epoch,
+        )
         store.put(own)
     return id
 
 
-def _candidates(app: App, store: Store, prepared: PreparedTurn, mark: ThreadMark) -> list[Candidate]:
+def _candidates(
+    app: App, store: Store, prepared: PreparedTurn, mark: ThreadMark
+) -> list[Candidate]:
     # The few memories that share the rarest of its words, and which share of their rarity.
     words = matching.score_terms([store.words(prepared.entry.about.asked, most=_POSTINGS)])
     owners = store.owners(list(words.passages[0]))
@@ -181,7 +219,13 @@ def _goes_on(thread: Thread) -> bool:
     return thread.status in REACHED and not thread.pinned and thread.origin in _GROUPED
 
 
-def _write(app: App, part: SessionPart, entry: Entry, decision: Continue | Open, candidates: list[Candidate]) -> str:
+def _write(
+    app: App,
+    part: SessionPart,
+    entry: Entry,
+    decision: Continue | Open,
+    candidates: list[Candidate],
+) -> str:
     """The id of the thread that it went to."""
     new_id = app.mint.draw("thread") if isinstance(decision, Open) else decision.thread.id
 
@@ -207,7 +251,16 @@ def _write(app: App, part: SessionPart, entry: Entry, decision: Continue | Open,
         bridges = store.bridges(new_id) if links else ()
         linked = {end for bridge in bridges for end in (bridge.source, bridge.target)}
         changes += [
-            Link(Bridge(new_id, one.target.id, one.type, one.weight, thread.last_active_at, origin=ORIGIN))
+            Link(
+                Bridge(
+                    new_id,
+                    one.target.id,
+                    one.type,
+                    one.weight,
+                    thread.last_active_at,
+                    origin=ORIGIN,
+                )
+            )
             for one in links
             if one.target.id not in linked
         ]

@@ -11,7 +11,16 @@ from contextlib import nullcontext
 
 from recollect.app import note_files
 from recollect.app.core import App
-from recollect.app.note_files import NO_FILE, SYNC, UNTRUSTED, KnownFile, KnownFiles, NoteFile, lane_of, vault_of
+from recollect.app.note_files import (
+    NO_FILE,
+    SYNC,
+    UNTRUSTED,
+    KnownFile,
+    KnownFiles,
+    NoteFile,
+    lane_of,
+    vault_of,
+)
 from recollect.app.states import SESSIONS, Memo
 from recollect.base.errors import RecollectError
 from recollect.base.ids import is_id
@@ -31,15 +40,21 @@ QUICK_LOOK_FILES = 2_000
 QUICK_LOOK_CHANGES = 20  # to read and index them takes some 80 ms
 FEW_FILES = 400  # the watch reads at a time
 _SHARE = 10  # the watch looks one part in ten of the time at most
-_SETTLED_S = 2.5  # a file saved just now is read again after this: two saves at one moment look like one
+_SETTLED_S = (
+    2.5  # a file saved just now is read again after this: two saves at one moment look like one
+)
 WRITE_BATCH = 20  # files to write at a time: each is synced to the disk, some 25 ms
 
 
 class Report(Struct, frozen=False):  # what a look at a vault found
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("new", "changed", "renamed", "gone"), 0))
+    counts: dict[str, int] = field(
+        default_factory=lambda: dict.fromkeys(("new", "changed", "renamed", "gone"), 0)
+    )
     waiting: int = 0  # files that were left for later
     refused: list[Refusal] = field(default_factory=list)
-    problems: list[Refusal] = field(default_factory=list)  # read, with something in them that could not be understood
+    problems: list[Refusal] = field(
+        default_factory=list
+    )  # read, with something in them that could not be understood
 
 
 def quick_look(app: App, scope: Scope) -> Report:
@@ -51,7 +66,12 @@ def quick_look(app: App, scope: Scope) -> Report:
 
 
 def refresh(
-    app: App, scope: Scope, *, thorough: bool = False, first: int | None = None, seen: Scan | None = None
+    app: App,
+    scope: Scope,
+    *,
+    thorough: bool = False,
+    first: int | None = None,
+    seen: Scan | None = None,
 ) -> Report:
     """Read what changed since the last look. `thorough`: compare everything, whatever is known. `first`: only this many
     files now. `seen`: what is there, if that is known."""
@@ -82,7 +102,9 @@ def refresh(
         update_notes(app, scope, files, known, report, thorough=thorough)
         app.progress(min(start + size, len(changed)), len(changed), "notes")
     _follow_links(app, scope, known)
-    if known.gone and not report.waiting:  # else one of the waiting files may be a lost one under another name
+    if (
+        known.gone and not report.waiting
+    ):  # else one of the waiting files may be a lost one under another name
         _archive_lost(app, scope, known, report)
     if any(report.counts.values()) and not app.dry_run:
         app.log.line("vault", scope=scope, **report.counts, refused=len(report.refused))
@@ -90,12 +112,19 @@ def refresh(
 
 
 def change_files(
-    app: App, scope: Scope, texts: Mapping[FileChange, str], op: str, summary: str, released: Set[str] = frozenset()
+    app: App,
+    scope: Scope,
+    texts: Mapping[FileChange, str],
+    op: str,
+    summary: str,
+    released: Set[str] = frozenset(),
 ) -> Done:
     """Carry out a command. `texts`: what each file says then. `released`: notes that nothing supersedes any more."""
     known = KnownFiles(app.reader(scope))
     files = [note_files.parse(change.new_path, text) for change, text in texts.items()]
-    done = update_notes(app, scope, files, known, Report(), op, summary, tuple(texts), released, thorough=True)
+    done = update_notes(
+        app, scope, files, known, Report(), op, summary, tuple(texts), released, thorough=True
+    )
     _follow_links(app, scope, known)
     return done or Done(summary, Plan(), scope, None, app.dry_run)
 
@@ -116,11 +145,17 @@ def update_notes(
     for file in files:
         at_path = known.files.get(file.path)
         # The file may have been renamed since.
-        was = at_path or known.files.get(known.lost.get(file.hash) or known.lost.get(file.page.id) or "")
+        was = at_path or known.files.get(
+            known.lost.get(file.hash) or known.lost.get(file.page.id) or ""
+        )
         id = ids.get(file.path) or (was.id if was else new_note_id(app, file, taken))
         taken.add(id)
-        is_fresh = now.micros - file.stamp[0] // 1_000 <= 2_000_000  # the coarsest clock of a file system
-        fresh[file.path] = KnownFile(id, UNTRUSTED if is_fresh else file.stamp, file.hash, file.form)
+        is_fresh = (
+            now.micros - file.stamp[0] // 1_000 <= 2_000_000
+        )  # the coarsest clock of a file system
+        fresh[file.path] = KnownFile(
+            id, UNTRUSTED if is_fresh else file.stamp, file.hash, file.form
+        )
         if thorough or at_path is None or at_path.hash != file.hash or at_path.stamp == NO_FILE:
             differing.append(file)
             known.updated.add(id)
@@ -137,9 +172,14 @@ def update_notes(
                 base = replace(stored, superseded_by=None) if id in released else stored
                 after[id] = page.update_note(base, file.page, file.path, written=written)
             else:
-                after[id] = page.new_note(file.page, file.path, id=id, lane=lane_of(scope), written=written)
+                after[id] = page.new_note(
+                    file.page, file.path, id=id, lane=lane_of(scope), written=written
+                )
         _supersede(store, differing, {**known.files, **fresh}, before, after)
-        notes = [Update.between(before[id], new) if id in before else Create(new) for id, new in after.items()]
+        notes = [
+            Update.between(before[id], new) if id in before else Create(new)
+            for id, new in after.items()
+        ]
         return Plan.of([*changes, *notes])
 
     def say(plan: Plan) -> str:
@@ -152,7 +192,10 @@ def update_notes(
         for change in changes:
             if change.old_path != change.new_path:
                 known.drop(store, change.old_path)
-        known.put(store, {path: one for path, one in fresh.items() if changes or known.files.get(path) != one})
+        known.put(
+            store,
+            {path: one for path, one in fresh.items() if changes or known.files.get(path) != one},
+        )
     is_moved = [old.path != after[id].path for id, old in before.items()]
     report.counts["new"] += len(after) - len(before)
     report.counts["renamed"] += sum(is_moved)
@@ -163,17 +206,28 @@ def update_notes(
 def new_note_id(app: App, file: NoteFile, taken: set[str]) -> str:
     """The id in the file if no other memory has it, otherwise a new one."""
     named = file.page.id
-    if is_id(named) and named.startswith("note_") and named not in taken and app.exact(named) is None:
+    if (
+        is_id(named)
+        and named.startswith("note_")
+        and named not in taken
+        and app.exact(named) is None
+    ):
         return named
     return app.mint.draw("note")
 
 
 def _supersede(
-    store: Store, files: list[NoteFile], known: dict[str, KnownFile], before: dict[str, Note], after: dict[str, Note]
+    store: Store,
+    files: list[NoteFile],
+    known: dict[str, KnownFile],
+    before: dict[str, Note],
+    after: dict[str, Note],
 ) -> None:
     """Some notes name the older note that they replace."""
     for file in files:
-        names = set(file.page.supersedes) if page.place_of(file.path).status is Status.ACTIVE else set()
+        names = (
+            set(file.page.supersedes) if page.place_of(file.path).status is Status.ACTIVE else set()
+        )
         new = known[file.path].id
         for path, one in known.items() if names else ():
             if one.id == new or not ({page.stem(path), path.removesuffix(".md")} & names):
@@ -190,8 +244,14 @@ def _archive_lost(app: App, scope: Scope, known: KnownFiles, report: Report) -> 
     gone = {path: known.files[path] for path in known.gone}
 
     def make(store: Store) -> Plan:
-        found = [note for one in gone.values() if isinstance(note := store.get(one.id, follow=False), Note)]
-        return Plan.of(Update.between(note, replace(note, status=Status.ARCHIVED)) for note in found)
+        found = [
+            note
+            for one in gone.values()
+            if isinstance(note := store.get(one.id, follow=False), Note)
+        ]
+        return Plan.of(
+            Update.between(note, replace(note, status=Status.ARCHIVED)) for note in found
+        )
 
     store = None if app.dry_run else app.writer(scope)
     with store.transaction() if store else nullcontext():
@@ -224,22 +284,30 @@ def _follow_links(app: App, scope: Scope, known: KnownFiles) -> None:
                 missing[link_key(name)].add(source)
             targets = {ids[name] for name in names & ids.keys()}
             around = store.bridges(source)
-            linked = [one for one in around if one.source == source and one.origin == note_files.WIKILINK]
+            linked = [
+                one for one in around if one.source == source and one.origin == note_files.WIKILINK
+            ]
             changes += [Unlink(bridge) for bridge in linked if bridge.target not in targets]
             for target in sorted(targets - {bridge.target for bridge in linked} - {source}):
                 bridge = Bridge(source, target, BridgeType.SIBLING, 0.5, now, note_files.WIKILINK)
-                if store.get(target, follow=False) and not any(other.key == bridge.key for other in around):
+                if store.get(target, follow=False) and not any(
+                    other.key == bridge.key for other in around
+                ):
                     changes.append(Link(bridge))
         return Plan.of(changes)
 
-    app.commit(scope, SYNC, make, lambda plan: f"Followed {counted(len(plan.changes), 'link')} of notes.")
+    app.commit(
+        scope, SYNC, make, lambda plan: f"Followed {counted(len(plan.changes), 'link')} of notes."
+    )
     if there or any(not sources.issubset(waiting.get(key, ())) for key, sources in missing.items()):
         store = app.writer(scope)
         with store.transaction():
             for key in there:
                 waiting_links.remove(store, key)
             for key, sources in missing.items():
-                waiting_links.write(store, sorted(sources.union(waiting_links.read(store, key))), key)
+                waiting_links.write(
+                    store, sorted(sources.union(waiting_links.read(store, key))), key
+                )
 
 
 class _Seen(Struct, frozen=False):
@@ -278,7 +346,9 @@ class Pending(Struct, frozen=False):
     """What is still to be done. In memory alone: lost, it is done after the next session."""
 
     session_began: bool = False
-    shown: set[str] = field(default_factory=set)  # memories that were shown to sessions which are over now
+    shown: set[str] = field(
+        default_factory=set
+    )  # memories that were shown to sessions which are over now
     paths: list[str] = field(default_factory=list)  # of files to be written
 
     def __bool__(self) -> bool:
@@ -294,14 +364,23 @@ def write_some(app: App, pending: Pending) -> bool:
     vault, reader = vault_of(app, Scope.USER), app.reader(Scope.USER)
     known, lacking = KnownFiles(reader), (Form.LACKING,) if began else ()
     files = {path: one for path, one in known.files.items() if one.stamp != NO_FILE}
-    due = [path for path, one in files.items() if one.form in lacking or (one.form is Form.TAGGED and one.id in shown)]
+    due = [
+        path
+        for path, one in files.items()
+        if one.form in lacking or (one.form is Form.TAGGED and one.id in shown)
+    ]
     paths = list(dict.fromkeys([*paths, *due]))
     pending.paths = paths[WRITE_BATCH:]
     written: list[NoteFile] = []
     for path in paths[:WRITE_BATCH]:
         one, before = known.files.get(path), note_folder.read(vault, path)
         note = reader.get(one.id, follow=False) if one else None
-        if one is None or isinstance(before, Refusal) or text_hash(before) != one.hash or not isinstance(note, Note):
+        if (
+            one is None
+            or isinstance(before, Refusal)
+            or text_hash(before) != one.hash
+            or not isinstance(note, Note)
+        ):
             continue  # somebody is editing it: then it is read first
         after = page.with_usage(dialects.complete(before, session=SESSIONS.read(reader)), note)
         if after == before:

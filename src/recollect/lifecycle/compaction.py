@@ -66,12 +66,19 @@ def assess(sketches: Sequence[Sketch], *, now: Moment, rules: AgeRules) -> list[
 
 
 def choose(
-    threads: Sequence[ThreadState], pairs: Sequence[Pair], figures: Figures, *, now: Moment, rules: AgeRules
+    threads: Sequence[ThreadState],
+    pairs: Sequence[Pair],
+    figures: Figures,
+    *,
+    now: Moment,
+    rules: AgeRules,
 ) -> Chosen:
     """`pairs` nearest first, of any threads; those that may not be merged are passed over."""
     awake = [one for one in threads if one.status is Status.ACTIVE]
     near = {id for a, b, _ in pairs for id in (a, b)}
-    may_merge = {one.sketch.id: one for one in awake if one.sketch.id in near and not one.sketch.pinned}
+    may_merge = {
+        one.sketch.id: one for one in awake if one.sketch.id in near and not one.sketch.pinned
+    }
     merges = _choose_merges(may_merge, pairs, figures.merge_above)
     aside = {lose for _, lose, _ in merges}
     later: dict[str, int] = {}  # when what a thread took in was last active
@@ -110,14 +117,20 @@ def choose(
     return Chosen(tuple(merges), archives, weakened, figures.decay, before, after)
 
 
-def _choose_merges(may_merge: Mapping[str, ThreadState], pairs: Sequence[Pair], above: float) -> list[Pair]:
+def _choose_merges(
+    may_merge: Mapping[str, ThreadState], pairs: Sequence[Pair], above: float
+) -> list[Pair]:
     """Each thread is lost at most once, and none that took another in. What is near to a lost one goes where that
     went, if it is surely near enough to what is there: so any number of copies become one or a few at once."""
     kept: set[str] = set()
     went: dict[str, tuple[str, float]] = {}
     made = []
     for a, b, similarity in pairs:
-        if a not in may_merge or b not in may_merge or may_merge[a].sketch.lane is not may_merge[b].sketch.lane:
+        if (
+            a not in may_merge
+            or b not in may_merge
+            or may_merge[a].sketch.lane is not may_merge[b].sketch.lane
+        ):
             continue
         (one, first), (other, second) = went.get(a, (a, 1.0)), went.get(b, (b, 1.0))
         # The similarity of the ends of a chain is at least this: angles add up at most.
@@ -125,7 +138,9 @@ def _choose_merges(may_merge: Mapping[str, ThreadState], pairs: Sequence[Pair], 
         sure = math.cos(min(math.pi, angle))
         if sure <= above or one == other:
             continue
-        keep, lose = sorted((one, other), key=lambda id: (id not in kept, -may_merge[id].strength, id))
+        keep, lose = sorted(
+            (one, other), key=lambda id: (id not in kept, -may_merge[id].strength, id)
+        )
         if lose in kept:
             continue
         kept.add(keep)
@@ -135,7 +150,12 @@ def _choose_merges(may_merge: Mapping[str, ThreadState], pairs: Sequence[Pair], 
 
 
 def plan(
-    chosen: Chosen, sketches: Sequence[Sketch], whole: Mapping[str, Whole], *, now: Moment, rules: AgeRules
+    chosen: Chosen,
+    sketches: Sequence[Sketch],
+    whole: Mapping[str, Whole],
+    *,
+    now: Moment,
+    rules: AgeRules,
 ) -> Plan:
     """`whole`: every thread that is merged."""
     pairs = [(whole[keep], whole[lose]) for keep, lose, _ in chosen.merges]
@@ -144,7 +164,9 @@ def plan(
     for status in (Status.ACTIVE, Status.SUSPENDED):
         ids = tuple([id for id, _ in chosen.archives if found[id].status is status])
         if ids:
-            changes.append(UpdateAll(ids, {"status": str(status)}, {"status": str(Status.ARCHIVED)}))
+            changes.append(
+                UpdateAll(ids, {"status": str(status)}, {"status": str(Status.ARCHIVED)})
+            )
     for weight, id in ((found[id].weight, id) for id in chosen.weakened):
         changes.append(Update(id, {"weight": weight}, {"weight": weight * chosen.decay}))
     return Plan.of(changes)

@@ -34,20 +34,40 @@ def differences(change: Mapping[str, Any], of: str = "") -> Iterator[Difference]
                 if name == "ratings":
                     yield _ratings(id, before[name], after[name])
                 elif name not in USAGE:
-                    yield _texts(id, _LABELS.get(name, name), _plain(before[name]), _plain(after[name]))
+                    yield _texts(
+                        id, _LABELS.get(name, name), _plain(before[name]), _plain(after[name])
+                    )
         case {"do": "say" | "unsay" as do, "id": id, "messages": messages}:
             done = "added" if do == "say" else "removed"
             yield Difference(id, f"{counted(len(messages), 'message')} {done}")
         case {"do": "move", "ids": ids, "source": source, "target": target}:
             many = counted(len(ids), "message")
-            yield from _each(of, (source, f"{many} moved to {target}"), (target, f"{many} moved here from {source}"))
-        case {"do": "link" | "unlink" as do, "bridge": {"source": source, "target": target, "type": type}}:
+            yield from _each(
+                of,
+                (source, f"{many} moved to {target}"),
+                (target, f"{many} moved here from {source}"),
+            )
+        case {
+            "do": "link" | "unlink" as do,
+            "bridge": {"source": source, "target": target, "type": type},
+        }:
             done = "linked" if do == "link" else "link removed"
-            yield from _each(of, (source, f"{done} to {target} ({type})"), (target, f"{done} from {source} ({type})"))
+            yield from _each(
+                of,
+                (source, f"{done} to {target} ({type})"),
+                (target, f"{done} from {source} ({type})"),
+            )
         case {"do": "alias" | "unalias" as do, "old": old, "new": new}:
             no = "" if do == "alias" else "no longer "
             yield from _each(of, (old, f"{no}merged into {new}"), (new, f"{no}holds {old}"))
-        case {"do": "file", "id": id, "old_path": old_path, "new_path": new_path, "old": old, "new": new}:
+        case {
+            "do": "file",
+            "id": id,
+            "old_path": old_path,
+            "new_path": new_path,
+            "old": old,
+            "new": new,
+        }:
             if old_path != new_path:
                 yield Difference(id, "file", old_path, new_path)
             if not change.get("is_kept", True):
@@ -67,7 +87,9 @@ def _texts(id: str, what: str, before: str, after: str) -> Difference:
         return Difference(id, what, before, after)
     old, new = before.splitlines()[:_COMPARED_LINES], after.splitlines()[:_COMPARED_LINES]
     lines = list(difflib.unified_diff(old, new, lineterm="", n=2))[3:]  # without its head
-    shown = [" …" if line.startswith("@@") else clip(line, _LINE_CHARS) for line in lines[:_MAX_LINES]]
+    shown = [
+        " …" if line.startswith("@@") else clip(line, _LINE_CHARS) for line in lines[:_MAX_LINES]
+    ]
     return Difference(id, what, lines=(*shown, *([" …"] if len(lines) > _MAX_LINES else [])))
 
 
@@ -75,7 +97,13 @@ def _ratings(id: str, before: list[Any], after: list[Any]) -> Difference:
     if len(after) < len(before):
         return Difference(id, "ratings", str(len(before)), str(len(after)))
     last = after[-1]
-    said = "never to be shown again" if last.get("never") else "useful" if last["useful"] else "not useful"
+    said = (
+        "never to be shown again"
+        if last.get("never")
+        else "useful"
+        if last["useful"]
+        else "not useful"
+    )
     return Difference(id, "rated", after=f"{said}: {last['reason']}" if last["reason"] else said)
 
 
@@ -84,7 +112,9 @@ def _plain(value: Any) -> str:
         case None:
             return ""
         case list():
-            return ", ".join(str(one.get("path", one)) if isinstance(one, dict) else str(one) for one in value)
+            return ", ".join(
+                str(one.get("path", one)) if isinstance(one, dict) else str(one) for one in value
+            )
         case bool():
             return "yes" if value else "no"
         case _:

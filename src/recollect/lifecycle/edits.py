@@ -14,8 +14,29 @@ from recollect.base.text import clip, first_line_title, one_line
 from recollect.lifecycle.strength import OUTCOMES_KEPT, AgeRules, status_at, strength
 from recollect.model import memory as kinds
 from recollect.model.codec import Json
-from recollect.model.memory import Bridge, BridgeType, Lane, Memory, Message, Rule, RuleType, Status, Thread
-from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Unalias, Unlink, Update
+from recollect.model.memory import (
+    Bridge,
+    BridgeType,
+    Lane,
+    Memory,
+    Message,
+    Rule,
+    RuleType,
+    Status,
+    Thread,
+)
+from recollect.model.plan import (
+    Alias,
+    Change,
+    Create,
+    Link,
+    Move,
+    Plan,
+    Remove,
+    Unalias,
+    Unlink,
+    Update,
+)
 from recollect.model.query import Drop
 
 T = TypeVar("T")
@@ -42,7 +63,15 @@ class Whole(NamedTuple):
 
 
 def pin(
-    content: str, *, id: str, message_id: str, title: str, topics: Topics, boost: float, lane: Lane, now: Moment
+    content: str,
+    *,
+    id: str,
+    message_id: str,
+    title: str,
+    topics: Topics,
+    boost: float,
+    lane: Lane,
+    now: Moment,
 ) -> Plan:
     """The content word for word, as a thread of its own that weighs more than anything that was not pinned."""
     boost = max(0.0, min(MAX_BOOST, boost))
@@ -56,7 +85,11 @@ def pin(
 
 def revise(memory: Memory, *, title: str, body: str, topics: Topics, now: Moment) -> Plan:
     new = replace(memory, title=title, body=body, topics=topics)
-    return Plan.of([Update.between(memory, replace(new, last_active_at=now))]) if new != memory else Plan()
+    return (
+        Plan.of([Update.between(memory, replace(new, last_active_at=now))])
+        if new != memory
+        else Plan()
+    )
 
 
 def archive(*memories: Memory) -> Plan:
@@ -66,7 +99,9 @@ def archive(*memories: Memory) -> Plan:
 def restore(*memories: Memory, now: Moment, rules: AgeRules) -> Plan:
     """Back to active and as strong as new, so that age does not send them to sleep again at once."""
     asleep = [one for one in memories if status_at(one, now=now, rules=rules) is not Status.ACTIVE]
-    awake = [replace(one, status=Status.ACTIVE, superseded_by=None, reinforced_at=now) for one in asleep]
+    awake = [
+        replace(one, status=Status.ACTIVE, superseded_by=None, reinforced_at=now) for one in asleep
+    ]
     full = [replace(one, weight=max(one.weight, 1.0 + one.boost)) for one in awake]
     return Plan.of(map(Update.between, asleep, full))
 
@@ -99,7 +134,11 @@ def propose_words(old: Memory, words: Words, *, id: str, now: Moment) -> list[Ch
         return []
     if old.status is Status.CANDIDATE:
         body = one_line(words.body)
-        return [Update.between(old, replace(old, body=body, title=first_line_title(body), lane=words.lane))]
+        return [
+            Update.between(
+                old, replace(old, body=body, title=first_line_title(body), lane=words.lane)
+            )
+        ]
     new = replace(new_candidate(words, old.rule_type, id=id, now=now), topics=old.topics)
     return [Create(new), Link(Bridge(new.id, old.id, BridgeType.REPLACES, 1.0, now, origin=TAG))]
 
@@ -140,7 +179,11 @@ def merge_all(
     standing = set(bridges) - {one.key for one in moving}
     changes += [Unlink(one) for one in moving]
     for one in moving:
-        moved = replace(one, source=target.get(one.source, one.source), target=target.get(one.target, one.target))
+        moved = replace(
+            one,
+            source=target.get(one.source, one.source),
+            target=target.get(one.target, one.target),
+        )
         if moved.source != moved.target and moved.key not in standing:
             standing.add(moved.key)
             changes.append(Link(moved))
@@ -175,7 +218,12 @@ def _union(first: tuple[T, ...], second: tuple[T, ...]) -> tuple[T, ...]:
 
 
 def split(
-    thread: Thread, messages: tuple[Message, ...], topics: tuple[str, ...], *, new_id: str, now: Moment
+    thread: Thread,
+    messages: tuple[Message, ...],
+    topics: tuple[str, ...],
+    *,
+    new_id: str,
+    now: Moment,
 ) -> Plan | Drop:
     if len(messages) < 2:
         return Drop(thread.id, "it has fewer than two messages")
@@ -209,7 +257,9 @@ def split(
 
 
 def _about(messages: tuple[Message, ...], topics: tuple[str, ...]) -> tuple[Message, ...]:
-    words = re.compile("|".join(rf"(?<!\w){re.escape(t)}" for t in topics if t.strip()) or r"(?!)", re.IGNORECASE)
+    words = re.compile(
+        "|".join(rf"(?<!\w){re.escape(t)}" for t in topics if t.strip()) or r"(?!)", re.IGNORECASE
+    )
     return tuple(m for m in messages if words.search(m.content))
 
 
@@ -229,7 +279,15 @@ def merge_reason(one: Sequence[str], other: Sequence[str]) -> str:
 
 def health(strengths: Sequence[float], merges: int, splits: int) -> dict[str, Json]:
     pressure = min(1.0, sum(strengths) / _FULL_WEIGHT)
-    advice = "Some threads could be merged or split" if merges or splits else "Healthy state, no action needed"
+    advice = (
+        "Some threads could be merged or split"
+        if merges or splits
+        else "Healthy state, no action needed"
+    )
     if pressure >= _HIGH_PRESSURE:
         advice = "Consider ai_compact to reduce pressure"
-    return {"active_threads": len(strengths), "context_pressure": round(pressure, 2), "recommendation": advice}
+    return {
+        "active_threads": len(strengths),
+        "context_pressure": round(pressure, 2),
+        "recommendation": advice,
+    }

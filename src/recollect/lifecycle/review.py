@@ -38,18 +38,32 @@ class Candidate(NamedTuple):
     def of(cls, memory: Memory, session: int) -> Candidate:
         """`session`: the session count of the memory's store."""
         idle = max(0, session - memory.last_session)
-        return cls(memory, math.log2(1 + memory.frequency) * math.exp(-DECAY * idle) + memory.appreciation, idle)
+        return cls(
+            memory,
+            math.log2(1 + memory.frequency) * math.exp(-DECAY * idle) + memory.appreciation,
+            idle,
+        )
 
 
 def is_eligible(memory: Memory) -> bool:
-    return memory.kind in (Kind.RULE, Kind.NOTE) and memory.status is Status.ACTIVE and not memory.pinned
+    return (
+        memory.kind in (Kind.RULE, Kind.NOTE)
+        and memory.status is Status.ACTIVE
+        and not memory.pinned
+    )
 
 
-def candidates(memories: Iterable[Memory], *, session: int, born_before: Moment | None = None) -> tuple[Candidate, ...]:
+def candidates(
+    memories: Iterable[Memory], *, session: int, born_before: Moment | None = None
+) -> tuple[Candidate, ...]:
     """The lowest scores, the oldest of equals first. `born_before`: younger memories had no chance yet."""
     old = (one for one in memories if born_before is None or one.created_at < born_before)
     found = [Candidate.of(one, session) for one in old if is_eligible(one)]
-    return tuple(sorted(found, key=lambda one: (one.score, one.memory.created_at, one.memory.id))[:MAX_CANDIDATES])
+    return tuple(
+        sorted(found, key=lambda one: (one.score, one.memory.created_at, one.memory.id))[
+            :MAX_CANDIDATES
+        ]
+    )
 
 
 def raise_appreciation(memory: Memory, by: float) -> float:
@@ -70,7 +84,12 @@ def read_verdicts(text: str, found: Sequence[Candidate]) -> dict[str, Verdict]:
     said: dict[str, set[str]] = {}
     for id, entry in read_by_id(text, {one.memory.id for one in found}):
         said.setdefault(id, set()).add(str(entry.get("verdict")).strip().lower())
-    return {id: verdict for id, words in said.items() for verdict in get_args(Verdict) if words == {verdict}}
+    return {
+        id: verdict
+        for id, words in said.items()
+        for verdict in get_args(Verdict)
+        if words == {verdict}
+    }
 
 
 # Validation
@@ -139,25 +158,38 @@ def questions(memory: Memory) -> tuple[str, ...]:
 
 MAX_CLAIMS = 40
 _MAX_CLAIM_CHARS = 20_000
-_FENCED = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)|\Z)", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(
+    r"^[ \t]*(?:```|~~~)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)|\Z)", re.MULTILINE | re.DOTALL
+)
 _SPAN = re.compile(r"(?<!`)`([^`\n]{2,300})`(?!`)")
 _PATH = re.compile(r"(?:\./|/|~/)?(?:[\w@.+-]+/)+[\w@.+-]*")
 # In prose only with a folder and an ending, and not within an address.
-_BARE = re.compile(r"(?<![\w./:~@-])(?:\./)?(?:[\w@+-][\w@.+-]*/)+[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,7}(?![\w/])")
+_BARE = re.compile(
+    r"(?<![\w./:~@-])(?:\./)?(?:[\w@+-][\w@.+-]*/)+[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,7}(?![\w/])"
+)
 _PROMPT = re.compile(r"^[ \t]*[$>#][ \t]+(?=[\w./~-])")
 _NAME = re.compile(r"[A-Za-z][\w.:@/-]*")
 _PROGRAM = re.compile(r"[a-z][a-z0-9_.+-]*")
 _PLACEHOLDERS = frozenset("<>{}*…")
 _SCRIPTED = frozenset({"npm", "pnpm", "yarn", "bun"})
-Claim = tuple[Literal["path", "program", "script", "target"], str]  # a script of package.json, a target of a Makefile
+Claim = tuple[
+    Literal["path", "program", "script", "target"], str
+]  # a script of package.json, a target of a Makefile
 
 
 def find_claims(text: str) -> tuple[Claim, ...]:
     """Each once: first those of fenced code, then those of other code, then those of prose."""
     text = text[:_MAX_CLAIM_CHARS]
     prose = _FENCED.sub("\n", text)
-    typed = [line for block in _FENCED.finditer(text) for line in block[1].splitlines() if _PROMPT.match(line)]
-    found = [claim for code in (*typed, *_SPAN.findall(prose)) for claim in _claims_of_code(code.strip())]
+    typed = [
+        line
+        for block in _FENCED.finditer(text)
+        for line in block[1].splitlines()
+        if _PROMPT.match(line)
+    ]
+    found = [
+        claim for code in (*typed, *_SPAN.findall(prose)) for claim in _claims_of_code(code.strip())
+    ]
     found += [("path", path) for path in _BARE.findall(_SPAN.sub(" ", prose))]
     return tuple(dict.fromkeys(found))[:MAX_CLAIMS]
 
@@ -176,5 +208,7 @@ def _claims_of_code(code: str) -> Iterator[Claim]:
         yield from (("target", name) for name in words[1:2] if _NAME.fullmatch(name))
     elif words[0] in _SCRIPTED and words[1:2] == ["run"]:
         yield from (("script", name) for name in words[2:3] if _NAME.fullmatch(name))
-    elif _PROGRAM.fullmatch(words[0]) and (prompt or any(word.startswith("-") for word in words[1:])):
+    elif _PROGRAM.fullmatch(words[0]) and (
+        prompt or any(word.startswith("-") for word in words[1:])
+    ):
         yield "program", words[0]

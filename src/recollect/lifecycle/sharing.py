@@ -58,7 +58,11 @@ def _is_private(memory: Memory) -> bool:
 def is_shared(memory: Memory) -> bool:
     """One that was replaced is no longer offered to others; whether its owner still uses it is the owner's matter."""
     is_tagged = SHARED_TAG in memory.tags or OFFERED_TAG in memory.tags
-    return is_tagged and memory.status not in (Status.SUPERSEDED, Status.CANDIDATE) and not _is_private(memory)
+    return (
+        is_tagged
+        and memory.status not in (Status.SUPERSEDED, Status.CANDIDATE)
+        and not _is_private(memory)
+    )
 
 
 def with_tag(memory: Memory, tag: str) -> Memory:
@@ -66,7 +70,9 @@ def with_tag(memory: Memory, tag: str) -> Memory:
 
 
 def without_tags(memory: Memory) -> Memory:
-    return replace(memory, tags=tuple(tag for tag in memory.tags if tag not in (SHARED_TAG, OFFERED_TAG)))
+    return replace(
+        memory, tags=tuple(tag for tag in memory.tags if tag not in (SHARED_TAG, OFFERED_TAG))
+    )
 
 
 def outgoing(whole: Whole, *, person: str, project: str) -> Whole:
@@ -78,10 +84,14 @@ def outgoing(whole: Whole, *, person: str, project: str) -> Whole:
         origin=memory.origin if memory.origin == Lesson.ORIGIN else f"team:{person}",
     )  # fmt: skip
     said = tuple(_distil_messages(messages, memory.body))
-    if isinstance(sent, Thread) and read_record(memory.body):  # its title and topics were made from what was asked, too
+    if isinstance(sent, Thread) and read_record(
+        memory.body
+    ):  # its title and topics were made from what was asked, too
         body = _distil(memory.body)
         texts = [text for text in (body, *(one.content for one in said)) if text]
-        topics = tuple(topic for topic in memory.topics if topic.casefold() in "\n".join(texts).casefold())
+        topics = tuple(
+            topic for topic in memory.topics if topic.casefold() in "\n".join(texts).casefold()
+        )
         first = texts[0].partition(": ")[2] if texts else "Shared work"
         sent = replace(sent, title=first_line_title(first), body=body, topics=topics)
     return sent, said
@@ -106,7 +116,9 @@ def _without_own(memory: Memory) -> Memory:
 
 
 def _team_tags(memory: Memory) -> tuple[str, ...]:
-    return tuple(tag for tag in memory.tags if tag not in _OUR_TAGS and not tag.startswith(_SESSION_TAGS))
+    return tuple(
+        tag for tag in memory.tags if tag not in _OUR_TAGS and not tag.startswith(_SESSION_TAGS)
+    )
 
 
 def _distil(text: str) -> str:
@@ -119,8 +131,12 @@ def _distil(text: str) -> str:
         record = read_record(piece)
         if record is None:
             continue
-        changed = ", ".join(path for path in record.changed.split(", ") if not _PRIVATE_PATH.search(path))
-        ran = "; ".join(command for command in record.ran.split("; ") if not _PRIVATE_PATH.search(command))
+        changed = ", ".join(
+            path for path in record.changed.split(", ") if not _PRIVATE_PATH.search(path)
+        )
+        ran = "; ".join(
+            command for command in record.ran.split("; ") if not _PRIVATE_PATH.search(command)
+        )
         distilled = replace(record, asked="", decided="", said="", changed=changed, ran=ran).text()
         if distilled and not _QUOTES.search(distilled):
             kept.append(distilled)
@@ -130,7 +146,13 @@ def _distil(text: str) -> str:
 def _distil_messages(messages: tuple[Message, ...], body: str) -> Iterator[Message]:
     for message in messages:
         is_record = message.source == TURN and read_record(message.content) is not None
-        text = _distil(message.content) if is_record else message.content if message.content in body else ""
+        text = (
+            _distil(message.content)
+            if is_record
+            else message.content
+            if message.content in body
+            else ""
+        )
         if text and not (read_record(body) and not is_record):
             yield replace(message, content=text)
 
@@ -140,13 +162,19 @@ def difference(before: Whole | None, after: Whole | None) -> list[Change]:
     if before is None or after is None:
         return [Remove(*before)] if before else [Create(*after)] if after else []
     (old, held), (new, said) = before, after
-    shared = {one.name: getattr(new, one.name) for one in FIELDS_OF[old.kind] if one.name in SHARED_FIELDS}
+    shared = {
+        one.name: getattr(new, one.name) for one in FIELDS_OF[old.kind] if one.name in SHARED_FIELDS
+    }
     update = Update.between(old, replace(old, **shared))
     held_ids, said_ids = {one.id for one in held}, {one.id for one in said}
     gone = tuple(one for one in held if one.id not in said_ids)
     more = tuple(one for one in said if one.id not in held_ids)
     changes: list[Change] = [update] if update.after else []
-    return [*changes, *([Unsay(old.id, gone)] if gone else []), *([Say(old.id, more)] if more else [])]
+    return [
+        *changes,
+        *([Unsay(old.id, gone)] if gone else []),
+        *([Say(old.id, more)] if more else []),
+    ]
 
 
 def rebase(change: Change, now: Whole | None) -> list[Change]:
@@ -160,7 +188,11 @@ def rebase(change: Change, now: Whole | None) -> list[Change]:
         case Update(id, _, after) if now:
             current = {name: encode_field(now[0], name) for name in after}
             names = [name for name in after if current[name] != after[name]]
-            return [Update(id, {n: current[n] for n in names}, {n: after[n] for n in names})] if names else []
+            return (
+                [Update(id, {n: current[n] for n in names}, {n: after[n] for n in names})]
+                if names
+                else []
+            )
         case Say(id, messages) if now:
             held = {one.id for one in now[1]}
             new = tuple(one for one in messages if one.id not in held)
@@ -173,7 +205,9 @@ def rebase(change: Change, now: Whole | None) -> list[Change]:
             return []
 
 
-def incoming(here: Whole | None, there: Whole | None, policy: RulePolicy, now: Moment) -> list[Change]:
+def incoming(
+    here: Whole | None, there: Whole | None, policy: RulePolicy, now: Moment
+) -> list[Change]:
     """What a colleague's memory does to the copy of it here. Only what is shared is taken from the team's row; the copy
     begins to fade when it arrives."""
     if there is None or (here and here[0].kind is not there[0].kind):
@@ -185,11 +219,14 @@ def incoming(here: Whole | None, there: Whole | None, policy: RulePolicy, now: M
         changes = difference(here, there)
         is_in_force = isinstance(memory, Rule) and here[0].status is Status.ACTIVE
         if policy is RulePolicy.INBOX and is_in_force and memory.body != here[0].body:
-            undecided = replace(here[0], status=Status.CANDIDATE)  # what was accepted were other words
+            undecided = replace(
+                here[0], status=Status.CANDIDATE
+            )  # what was accepted were other words
             changes.insert(0, Update.between(here[0], undecided))
         return [one for one in changes if not isinstance(one, Update) or one.after]
     waits = isinstance(memory, Rule) and (
-        policy is RulePolicy.INBOX or (policy is RulePolicy.SHARED and memory.status is Status.CANDIDATE)
+        policy is RulePolicy.INBOX
+        or (policy is RulePolicy.SHARED and memory.status is Status.CANDIDATE)
     )
     boost = max(0.0, min(memory.boost, MAX_BOOST))
     is_known_origin = memory.origin == Lesson.ORIGIN or memory.origin.startswith("team:")
@@ -210,10 +247,16 @@ def incoming_to_own(here: Whole, there: Whole | None) -> list[Change]:
     elif isinstance(memory, Note) or memory.kind is not there[0].kind or read_record(memory.body):
         return []
     else:
-        shared = {one.name: getattr(there[0], one.name) for one in FIELDS_OF[memory.kind] if one.name in SHARED_FIELDS}
+        shared = {
+            one.name: getattr(there[0], one.name)
+            for one in FIELDS_OF[memory.kind]
+            if one.name in SHARED_FIELDS
+        }
         ours = [tag for tag in memory.tags if tag in _OUR_TAGS or tag.startswith(_SESSION_TAGS)]
         tags = (*_team_tags(there[0]), *ours)
-        new = replace(memory, **shared | {"tags": memory.tags if set(tags) == set(memory.tags) else tags})
+        new = replace(
+            memory, **shared | {"tags": memory.tags if set(tags) == set(memory.tags) else tags}
+        )
         if (new.title, new.body) != (memory.title, memory.body):
             new = replace(new, lane=Lane.lowest(memory.lane, Lane.TEAM))
     return [Update.between(memory, new)] if new != memory else []

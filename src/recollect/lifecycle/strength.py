@@ -60,7 +60,9 @@ def status_by_age(memory: Memory | Sketch, age_days: float, rules: AgeRules) -> 
     days_asleep = age_days
     if memory.weight >= rules.suspend_below:
         # At least one half-life after a use that left it awake: what a recall woke from next to nothing stays awake.
-        days_asleep -= rules.half_life_days * max(1.0, math.log2(memory.weight / rules.suspend_below))
+        days_asleep -= rules.half_life_days * max(
+            1.0, math.log2(memory.weight / rules.suspend_below)
+        )
     if days_asleep < 0:
         return memory.status
     return Status.ARCHIVED if days_asleep >= rules.archive_after_days else Status.SUSPENDED

@@ -46,7 +46,9 @@ def find_program(word: str, search_path: str, user_home: Path) -> str:
     return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), "")
 
 
-def run_program(argv: Sequence[str], *, text: str, environ: Mapping[str, str], folder: str, seconds: float) -> Run:
+def run_program(
+    argv: Sequence[str], *, text: str, environ: Mapping[str, str], folder: str, seconds: float
+) -> Run:
     """`argv[0]` is an absolute path."""
     if sys.platform == "win32":
         return Run(problem="programs are not run on this system")
@@ -113,12 +115,21 @@ MESSAGES = Protocol(
 )
 
 
-def ask_server(protocol: Protocol, url: str, *, key: str, model: str, text: str, seconds: float) -> Answer:
+def ask_server(
+    protocol: Protocol, url: str, *, key: str, model: str, text: str, seconds: float
+) -> Answer:
     """`url` is what stands before the protocol's path."""
-    body = {"model": model, "messages": [{"role": "user", "content": text}], "max_tokens": MAX_TOKENS, "stream": False}
+    body = {
+        "model": model,
+        "messages": [{"role": "user", "content": text}],
+        "max_tokens": MAX_TOKENS,
+        "stream": False,
+    }
     address = url.partition("?")[0].rstrip("/") + protocol.path
     try:
-        status, _, content = post_json(address, body, protocol.headers(key), timeout_s=seconds, max_bytes=MAX_BYTES)
+        status, _, content = post_json(
+            address, body, protocol.headers(key), timeout_s=seconds, max_bytes=MAX_BYTES
+        )
     except TimeoutError:
         return Answer(problem="no answer in time")
     except BadAddress as problem:
@@ -135,12 +146,18 @@ def ask_server(protocol: Protocol, url: str, *, key: str, model: str, text: str,
         return Answer(problem="an answer that cannot be read")
     usage = answer.get("usage") if isinstance(answer, dict) else None
     counts = [usage.get(name) for name in protocol.counted] if isinstance(usage, dict) else []
-    tokens = sum(count for count in counts if isinstance(count, int) and count >= 0) if counts else None
+    tokens = (
+        sum(count for count in counts if isinstance(count, int) and count >= 0) if counts else None
+    )
     match answer:
         case {"choices": [{"message": {"content": str(said)}}, *_]}:
             return Answer(said, tokens)
         case {"content": [*parts]}:
-            texts = (part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text")
+            texts = (
+                part.get("text")
+                for part in parts
+                if isinstance(part, dict) and part.get("type") == "text"
+            )
             return Answer("".join(text for text in texts if isinstance(text, str)), tokens)
         case _:
             return Answer(tokens=tokens, problem="an answer of another shape")

@@ -117,7 +117,9 @@ class Door:
     async def list_tools(self, _ctx: Context, _params: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool.model_validate(one.tool) for one in TOOLS])
 
-    async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        self, ctx: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         tool = BY_NAME.get(params.name)
         if tool is None:
             near = difflib.get_close_matches(params.name, BY_NAME, n=1)
@@ -126,7 +128,9 @@ class Door:
             return _result(Reply(text, failed=True))
         call = make_call(tool, params.arguments or {})
         reply = await (self._ask_long(ctx, call) if tool.long else self._ask(call))
-        return _result(reply._replace(text=name_arguments(tool, reply.text)) if reply.failed else reply)
+        return _result(
+            reply._replace(text=name_arguments(tool, reply.text)) if reply.failed else reply
+        )
 
     async def list_resources(self, _ctx: Context, _params: object) -> types.ListResourcesResult:
         found: list[types.Resource] = []
@@ -137,12 +141,18 @@ class Door:
                 found.append(types.Resource(uri=SCHEME + id, name=id, title=title, mime_type=_TEXT))
         return types.ListResourcesResult(resources=found)
 
-    async def list_templates(self, _ctx: Context, _params: object) -> types.ListResourceTemplatesResult:
+    async def list_templates(
+        self, _ctx: Context, _params: object
+    ) -> types.ListResourceTemplatesResult:
         uri, about = SCHEME + "{id}", "One memory whole, by its id."
-        template = types.ResourceTemplate(uri_template=uri, name="memory", description=about, mime_type=_TEXT)
+        template = types.ResourceTemplate(
+            uri_template=uri, name="memory", description=about, mime_type=_TEXT
+        )
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
-    async def read_resource(self, _ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    async def read_resource(
+        self, _ctx: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
         uri = str(params.uri)
         id, _, offset = uri.removeprefix(SCHEME).partition("+")
         if not uri.startswith(SCHEME):
@@ -176,15 +186,21 @@ class Door:
                 reported = done
                 await ctx.session.report_progress(done, total)
 
-    async def _ask(self, call: Mapping[str, object], name: str = "", within_s: float = 30.0) -> Reply:
+    async def _ask(
+        self, call: Mapping[str, object], name: str = "", within_s: float = 30.0
+    ) -> Reply:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._link.ask, call, name or fresh_key(), within_s)
+        return await loop.run_in_executor(
+            self._threads, self._link.ask, call, name or fresh_key(), within_s
+        )
 
 
 def _result(reply: Reply) -> types.CallToolResult:
     text = reply.text[:_MAX_ERROR_CHARS] if reply.failed else reply.text
     content: list[Any] = [types.TextContent(type="text", text=text)]
-    return types.CallToolResult(content=content, structured_content=reply.data, is_error=reply.failed)
+    return types.CallToolResult(
+        content=content, structured_content=reply.data, is_error=reply.failed
+    )
 
 
 class Reply(NamedTuple):
@@ -221,11 +237,15 @@ class Link:
 
     def ask(self, call: Mapping[str, object], name: str, within_s: float) -> Reply:
         """`name` is the call's own, for `progress` and `cancel`."""
-        body = json.dumps({**call, "for": "agent", "session": self._environ.get(SESSION_VARIABLE, "")}).encode()
+        body = json.dumps(
+            {**call, "for": "agent", "session": self._environ.get(SESSION_VARIABLE, "")}
+        ).encode()
         try:
             found = daemon_calls.ask(self._cwd, body, name, within_s)
         except daemon_calls.Late:
-            return Reply("Recollect's daemon does not answer.\n`recollect doctor` says why.", failed=True)
+            return Reply(
+                "Recollect's daemon does not answer.\n`recollect doctor` says why.", failed=True
+            )
         return self._run_alone(name, body) if found is None else _parse_reply(found)
 
     def progress(self, name: str) -> tuple[int, int]:
@@ -253,10 +273,17 @@ class Link:
         try:
             reply = _parse_reply(daemon_calls.run_alone(self._folder, body, work))
         except FileNotFoundError:
-            return Reply("The project's folder no longer exists.\nStart the session in one that does.", failed=True)
+            return Reply(
+                "The project's folder no longer exists.\nStart the session in one that does.",
+                failed=True,
+            )
         finally:
             del self._works[name]
-        return reply if reply.data is not None or reply.failed else reply._replace(text=f"{reply.text}\n{ALONE}")
+        return (
+            reply
+            if reply.data is not None or reply.failed
+            else reply._replace(text=f"{reply.text}\n{ALONE}")
+        )
 
 
 def _parse_reply(body: bytes) -> Reply:

@@ -25,7 +25,9 @@ class Use(StrEnum):  # what language models are asked for
 
 class Ask(Struct):
     use: Use
-    fields: tuple[tuple[str, str], ...] = ()  # filled in for `{{name}}` in the prompt; never read as a template
+    fields: tuple[
+        tuple[str, str], ...
+    ] = ()  # filled in for `{{name}}` in the prompt; never read as a template
     prompt: str = ""  # another prompt than the use's own
     model: str = ""  # another model than the one in the settings
     reads: str = ""  # a folder whose files the model may read, with tools that only read; empty: it has no tools
@@ -47,7 +49,9 @@ def read_objects(text: str, opening: str = "[") -> list[Mapping[str, object]]:
             value = decoder.raw_decode(text, found.start())[0]
         except (ValueError, RecursionError):
             continue
-        if objects := [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]:
+        if objects := [
+            one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)
+        ]:
             return [*objects]
     return []
 

@@ -36,7 +36,9 @@ def encode(value: Any) -> Any:
             return kind.as_json(value)
         data = {"kind": str(value.kind)} if isinstance(value, Memory) else {}
         left_out = {name for name in _OPTIONAL if not getattr(value, name, True)} if data else ()
-        return data | {name: encode_field(value, name) for name in _names(kind) if name not in left_out}
+        return data | {
+            name: encode_field(value, name) for name in _names(kind) if name not in left_out
+        }
     if isinstance(value, Mapping):
         return {str(key): encode(one) for key, one in value.items()}
     raise TypeError(f"{kind.__name__} has no JSON form")
@@ -91,7 +93,11 @@ def decoder(kind: Any) -> Decoder:
     if isinstance(kind, type) and issubclass(kind, tuple):
         return _row(lambda cells: kind(*cells), tuple(hints.values()))
     known = {one.name: decoder(hints[one.name]) for one in fields(kind)}
-    needed = [one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING]
+    needed = [
+        one.name
+        for one in fields(kind)
+        if one.default is MISSING and one.default_factory is MISSING
+    ]
 
     def read(data: Any) -> Any:
         for name in (*needed, *_object(data).keys()):
@@ -142,9 +148,15 @@ _SIMPLE: dict[Any, Decoder] = {
     str: _text,
     bool: _checked("true or false", lambda value: isinstance(value, bool)),
     int: _checked("a whole number", lambda value: type(value) is int and -(2**63) <= value < 2**63),
-    Count: _checked("a whole number from 0", lambda value: type(value) is int and 0 <= value < 2**53),
-    Marks: _checked("a text of + and -", lambda value: isinstance(value, str) and not set(value) - {"+", "-"}),
-    float: _checked("a finite number", lambda value: type(value) in (int, float) and math.isfinite(value), float),
+    Count: _checked(
+        "a whole number from 0", lambda value: type(value) is int and 0 <= value < 2**53
+    ),
+    Marks: _checked(
+        "a text of + and -", lambda value: isinstance(value, str) and not set(value) - {"+", "-"}
+    ),
+    float: _checked(
+        "a finite number", lambda value: type(value) in (int, float) and math.isfinite(value), float
+    ),
     Moment: _moment,
     Memory: lambda data: decode_memory(data),
 }

@@ -28,10 +28,18 @@ _HIDING_END = re.compile(
 _TABLE = load_table("recollect.model", "command.json")
 # What comes before a command: variables, something it runs inside (a container, a time limit), a runner.
 _DRESS = re.compile(
-    "|".join([r"[A-Za-z_]\w*=\S* ", *_TABLE["inside"], *(re.escape(f"{one} ") for one in _TABLE["runners"])])
+    "|".join(
+        [
+            r"[A-Za-z_]\w*=\S* ",
+            *_TABLE["inside"],
+            *(re.escape(f"{one} ") for one in _TABLE["runners"]),
+        ]
+    )
 )
 _FAMILIES: dict[str, str] = _TABLE["families"]
-_HAS_VERB, _TAKES_VALUE = (frozenset(" ".join(_TABLE[name]).split()) for name in ("verbed", "takes_value"))
+_HAS_VERB, _TAKES_VALUE = (
+    frozenset(" ".join(_TABLE[name]).split()) for name in ("verbed", "takes_value")
+)
 _HAS_TWO_VERBS = frozenset((family, verb) for family, verb in _TABLE["two_verbed"])
 
 
@@ -46,7 +54,9 @@ class Command(Struct):
     @property
     def place(self) -> str:
         """The program's path, where it is a file."""
-        found = re.search(rf"(?<!\S)[\w@.+~/-]*/{re.escape(self.program)}(?!\S)", self.text, re.IGNORECASE)
+        found = re.search(
+            rf"(?<!\S)[\w@.+~/-]*/{re.escape(self.program)}(?!\S)", self.text, re.IGNORECASE
+        )
         return found[0] if found else ""
 
     @property
@@ -64,7 +74,8 @@ class Command(Struct):
         return tuple(
             word
             for before, word in zip(("", *self.words), self.words, strict=False)
-            if not word.startswith(("-", "+")) and not (before.startswith("-") and "=" not in before and before != "--")
+            if not word.startswith(("-", "+"))
+            and not (before.startswith("-") and "=" not in before and before != "--")
         )
 
 
@@ -73,12 +84,17 @@ def command_of(text: str) -> Command | None:
     """None if there is no program in it."""
     shown = undressed_end(text[:MAX_CHARS].strip())
     ends = [found.span() for found in _PARTS.finditer(_veiled(shown))]
-    parts = [shown[a:z] for (_, a), (z, _) in zip([(0, 0), *ends], [*ends, (len(shown), 0)], strict=True)]
+    parts = [
+        shown[a:z] for (_, a), (z, _) in zip([(0, 0), *ends], [*ends, (len(shown), 0)], strict=True)
+    ]
     dress, rest = [part for part in parts[:-1] if part], parts[-1]
     while found := _DRESS.match(rest):
         dress.append(found[0].strip())
         rest = rest[found.end() :].lstrip()
-    words = [word[1:-1] if _PLAIN.fullmatch(word) else _without_speech(word) for word in _WORD.findall(rest)]
+    words = [
+        word[1:-1] if _PLAIN.fullmatch(word) else _without_speech(word)
+        for word in _WORD.findall(rest)
+    ]
     program = words[0].strip("\"'").rpartition("/")[2].lower() if words else ""
     if not re.fullmatch(r"[\w.+-]{1,40}", program):
         return None
@@ -154,7 +170,12 @@ class Lesson(Struct):
     def read(text: str) -> Lesson | None:
         for how, shape in _SHAPES.items():
             if found := shape.fullmatch(text):
-                return Lesson(found["failed"], found.groupdict().get("fix", found["failed"]), how, found["error"] or "")
+                return Lesson(
+                    found["failed"],
+                    found.groupdict().get("fix", found["failed"]),
+                    how,
+                    found["error"] or "",
+                )
         return None
 
 
@@ -165,8 +186,15 @@ _SENTENCES = {  # parsed in this order: of two that begin alike, the longer firs
     How.INSTEAD: "`{failed}` fails here{error}; `{fix}` works.",
     How.READ_AGAIN: "Edits of `{failed}` fail here{error}; they work once it is read again.",
 }
-_LESSON_PARTS = {"failed": "(?P<failed>[^`]+)", "fix": "(?P<fix>[^`]+)", "error": '(?: with "(?P<error>[^"]*)")?'}
-_SHAPES = {how: re.compile(said.replace(".", r"\.").format(**_LESSON_PARTS)) for how, said in _SENTENCES.items()}
+_LESSON_PARTS = {
+    "failed": "(?P<failed>[^`]+)",
+    "fix": "(?P<fix>[^`]+)",
+    "error": '(?: with "(?P<error>[^"]*)")?',
+}
+_SHAPES = {
+    how: re.compile(said.replace(".", r"\.").format(**_LESSON_PARTS))
+    for how, said in _SENTENCES.items()
+}
 
 
 def rule_list(names: Iterable[str]) -> str:

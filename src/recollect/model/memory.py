@@ -43,7 +43,9 @@ class Condition(StrEnum):  # how a memory stands now, in a person's words
     MUTED = "muted"  # shown only when asked for
 
 
-class Lane(StrEnum):  # where the words came from, most trusted first; a summary takes the lowest lane of its parts
+class Lane(
+    StrEnum
+):  # where the words came from, most trusted first; a summary takes the lowest lane of its parts
     USER = "user"
     TEAM = "team"  # a colleague shared it
     TOOL = "tool"
@@ -63,8 +65,12 @@ class RuleType(StrEnum):
     DEVOPS = "devops"
 
 
-class RulePolicy(StrEnum):  # of a team: which of its rules are in force for a member who has not decided yet
-    SHARED = "shared"  # those that a member shared on purpose; lessons and the like wait in the inbox
+class RulePolicy(
+    StrEnum
+):  # of a team: which of its rules are in force for a member who has not decided yet
+    SHARED = (
+        "shared"  # those that a member shared on purpose; lessons and the like wait in the inbox
+    )
     INBOX = "inbox"  # none: each member accepts them
     ALL = "all"
 
@@ -105,7 +111,9 @@ class Memory(Struct, kw_only=True):  # fields are in the order of the JSON and o
     topics: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     status: Status = field(default=Status.ACTIVE, metadata=MADE)
-    weight: float = field(default=1.0, metadata=USED)  # as of `reinforced_at`; lifecycle.strength computes it for now
+    weight: float = field(
+        default=1.0, metadata=USED
+    )  # as of `reinforced_at`; lifecycle.strength computes it for now
     pinned: bool = False
     boost: float = 0.0  # what a pin adds above 1; survives every reinforcement
     seen: Count = 1  # how often it was said: duplicates are merged
@@ -113,8 +121,12 @@ class Memory(Struct, kw_only=True):  # fields are in the order of the JSON and o
     last_session: Count = field(default=0, metadata=USED)
     activations: Count = field(default=0, metadata=USED)
     ratings: tuple[Rating, ...] = ()
-    outcomes: Marks = field(default="", metadata=RARE)  # each time it was shown unasked: + it went well, - badly
-    appreciation: float = field(default=0.0, metadata=RARE)  # to its forgetting score, by a person or a review
+    outcomes: Marks = field(
+        default="", metadata=RARE
+    )  # each time it was shown unasked: + it went well, - badly
+    appreciation: float = field(
+        default=0.0, metadata=RARE
+    )  # to its forgetting score, by a person or a review
     origin: str = ""
     lane: Lane = field(default=Lane.USER, metadata=MADE)
     superseded_by: str | None = field(default=None, metadata=MADE)
@@ -172,7 +184,9 @@ class Bridge(Struct):  # a typed, weighted link between two memories of one stor
         return (self.source, self.target, self.type)
 
 
-class Sketch(NamedTuple):  # what ageing needs to know about a thread: many are read at once, without their words
+class Sketch(
+    NamedTuple
+):  # what ageing needs to know about a thread: many are read at once, without their words
     seq: int
     id: str
     status: Status

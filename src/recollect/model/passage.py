@@ -60,7 +60,9 @@ class Record(Struct, kw_only=True):
     said: str = ""
 
     def text(self) -> str:
-        parts = {role: one_line(getattr(self, role)) for role in Role} | {Role.SAID: self.said.strip()}
+        parts = {role: one_line(getattr(self, role)) for role in Role} | {
+            Role.SAID: self.said.strip()
+        }
         return "\n".join(f"{role.capitalize()}: {words}" for role, words in parts.items() if words)
 
 
@@ -101,7 +103,9 @@ def read_record(text: str) -> Record | None:
 
 def spans(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
     """Never empty: a memory without text is still found by its title. A message that repeats the body is left out."""
-    return (tuple(text_spans("", memory.body)) or (Span("", 0, 0),)) + message_spans(memory, messages)
+    return (tuple(text_spans("", memory.body)) or (Span("", 0, 0),)) + message_spans(
+        memory, messages
+    )
 
 
 def message_spans(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
@@ -113,7 +117,10 @@ def text_spans(message_id: str, text: str) -> Iterator[Span]:
     for start, limit in [(part.start, part.end) for part in parts(text)] or [(0, len(text))]:
         while limit - start > MAX_CHARS:
             middle, end = start + MAX_CHARS // 2, start + MAX_CHARS
-            ends = ([found.end() for found in pattern.finditer(text, middle, end)] for pattern in _BREAKS)
+            ends = (
+                [found.end() for found in pattern.finditer(text, middle, end)]
+                for pattern in _BREAKS
+            )
             end = next((found[-1] for found in ends if found), end)
             yield Span(message_id, start, end - start, voice(text[start:end]))
             start = end

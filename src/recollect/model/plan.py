@@ -31,8 +31,16 @@ class Update(Struct):  # a memory changes: only the fields that differ, in their
 
     @classmethod
     def between(cls, old: Memory, new: Memory) -> Update:
-        names = [one.name for one in FIELDS_OF[old.kind] if getattr(old, one.name) != getattr(new, one.name)]
-        return cls(old.id, {n: encode_field(old, n) for n in names}, {n: encode_field(new, n) for n in names})
+        names = [
+            one.name
+            for one in FIELDS_OF[old.kind]
+            if getattr(old, one.name) != getattr(new, one.name)
+        ]
+        return cls(
+            old.id,
+            {n: encode_field(old, n) for n in names},
+            {n: encode_field(new, n) for n in names},
+        )
 
 
 class UpdateAll(Struct):  # many memories change alike: a compaction archives a hundred thousand
@@ -88,7 +96,9 @@ class FileChange(Struct):
     at: int  # where the texts begin to differ
     old: str
     new: str
-    is_kept: bool = True  # False: the texts hold a secret and are not journalled, so there is no way back
+    is_kept: bool = (
+        True  # False: the texts hold a secret and are not journalled, so there is no way back
+    )
 
     @classmethod
     def between(cls, id: str, old_path: str, old: str, new_path: str, new: str) -> FileChange:
@@ -96,7 +106,15 @@ class FileChange(Struct):
         at = next((n for n in range(most) if old[n] != new[n]), most)
         tail = next((n for n in range(most - at) if old[-1 - n] != new[-1 - n]), most - at)
         hashes = (text_hash(old) if old_path else "", text_hash(new) if new_path else "")
-        return cls(id, old_path, new_path, *hashes, at, old[at : len(old) - tail], new[at : len(new) - tail])
+        return cls(
+            id,
+            old_path,
+            new_path,
+            *hashes,
+            at,
+            old[at : len(old) - tail],
+            new[at : len(new) - tail],
+        )
 
     def inverse(self) -> FileChange:
         paths_and_hashes = (self.new_path, self.old_path, self.new_hash, self.old_hash)
@@ -112,7 +130,20 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-Change = Create | Remove | Update | UpdateAll | Move | Say | Unsay | Link | Unlink | Alias | Unalias | FileChange
+Change = (
+    Create
+    | Remove
+    | Update
+    | UpdateAll
+    | Move
+    | Say
+    | Unsay
+    | Link
+    | Unlink
+    | Alias
+    | Unalias
+    | FileChange
+)
 
 
 class Plan(Struct):
@@ -135,13 +166,26 @@ class Plan(Struct):
         return tuple(dict.fromkeys(id for change in self.changes for id in ids_of(change)))
 
 
-_OPPOSITES: dict[Any, Any] = {Create: Remove, Remove: Create, Say: Unsay, Unsay: Say, Link: Unlink, Unlink: Link}
-_KINDS = {"file" if kind is FileChange else kind.__name__.lower(): kind for kind in get_args(Change)}
-VERBS: dict[type[Change], str] = {kind: verb for verb, kind in _KINDS.items()}  # in the journal and in JSON
+_OPPOSITES: dict[Any, Any] = {
+    Create: Remove,
+    Remove: Create,
+    Say: Unsay,
+    Unsay: Say,
+    Link: Unlink,
+    Unlink: Link,
+}
+_KINDS = {
+    "file" if kind is FileChange else kind.__name__.lower(): kind for kind in get_args(Change)
+}
+VERBS: dict[type[Change], str] = {
+    kind: verb for verb, kind in _KINDS.items()
+}  # in the journal and in JSON
 
 
 def change_of(data: Mapping[str, Any]) -> Change:
-    change: Change = decode(_KINDS[data["do"]], {name: value for name, value in data.items() if name != "do"})
+    change: Change = decode(
+        _KINDS[data["do"]], {name: value for name, value in data.items() if name != "do"}
+    )
     return change
 
 
@@ -160,7 +204,9 @@ def inverse(change: Change) -> Change:
         case FileChange():
             return change.inverse()
         case _:
-            undo: Change = _OPPOSITES[type(change)](*(getattr(change, field.name) for field in fields(change)))
+            undo: Change = _OPPOSITES[type(change)](
+                *(getattr(change, field.name) for field in fields(change))
+            )
             return undo
 
 

@@ -17,7 +17,9 @@ REACHED = (Status.ACTIVE, Status.SUSPENDED)
 ALWAYS_LOADED, ABOUT_CALL = "what is always loaded", "rules that bear on the call"
 
 
-class Aged(NamedTuple):  # those that age has brought to one of these statuses, by the figures of ageing
+class Aged(
+    NamedTuple
+):  # those that age has brought to one of these statuses, by the figures of ageing
     statuses: tuple[Status, ...]
     now: Moment
     half_life_days: float = 1.0
@@ -25,7 +27,9 @@ class Aged(NamedTuple):  # those that age has brought to one of these statuses, 
     archive_after_days: float = 0.0
 
 
-class Query(Struct, kw_only=True):  # a question and its filters; an empty filter lets everything through
+class Query(
+    Struct, kw_only=True
+):  # a question and its filters; an empty filter lets everything through
     text: str = ""
     kinds: tuple[Kind, ...] = ()
     statuses: tuple[Status, ...] = ()  # as stored
@@ -39,7 +43,9 @@ class Query(Struct, kw_only=True):  # a question and its filters; an empty filte
     until: Moment | None = None
     body: str = ""  # exactly these words, in any case
     like: str = ""  # those whose id or title contains this or looks like it come first
-    marks_against: int = 0  # at least: ten for each rating that it was of no use, one for each time it went badly
+    marks_against: int = (
+        0  # at least: ten for each rating that it was of no use, one for each time it went badly
+    )
     drifts_over: int = 0  # threads that moved through more topics than this
     limit: int = 20
     once: bool = False  # the same words only once, even if two sessions said them
@@ -93,7 +99,11 @@ class Hit(Struct):  # a unit that was found: a turn of a thread, or a body
     @property
     def turn_mark(self) -> str:
         """The ledger's entry when most of its turn is shown."""
-        return self.memory.id if self._is_whole else turn_mark(self.memory.id, self.turn.id if self.turn else "")
+        return (
+            self.memory.id
+            if self._is_whole
+            else turn_mark(self.memory.id, self.turn.id if self.turn else "")
+        )
 
     @property
     def _is_whole(self) -> bool:
@@ -118,8 +128,12 @@ class Drop(Struct):  # something that was left out, and why
 class TermEvidence(NamedTuple):  # one term of the question, and how strong it is in each passage
     term: str
     passages: int  # how many passages of this store have it: whether it is rare or common
-    rows: tuple[tuple[int, float], ...]  # (passage, strength): frequency against length, without rarity
-    unit: float = 1.0  # converts the store's strengths: a term's maximum is then the same in every store
+    rows: tuple[
+        tuple[int, float], ...
+    ]  # (passage, strength): frequency against length, without rarity
+    unit: float = (
+        1.0  # converts the store's strengths: a term's maximum is then the same in every store
+    )
 
 
 TermValues = Sequence[tuple[str, float]]  # terms of the question, and what each of them adds
@@ -176,13 +190,17 @@ class Nearness(NamedTuple):  # how near the meaning of a unit is to that of the 
     voiced: float  # like `best`, with passages in the first person counting more where the question asks for them
 
 
-class Background(NamedTuple):  # how near the passages of a store are to a question on the whole, from an even sample
+class Background(
+    NamedTuple
+):  # how near the passages of a store are to a question on the whole, from an even sample
     passages: int = 0
     total: float = 0.0
     squares: float = 0.0
 
     def with_more(self, other: Background) -> Background:
-        return Background(self.passages + other.passages, self.total + other.total, self.squares + other.squares)
+        return Background(
+            self.passages + other.passages, self.total + other.total, self.squares + other.squares
+        )
 
 
 class VectorEvidence(NamedTuple):
@@ -199,7 +217,9 @@ class PassageEvidence(NamedTuple):  # where a passage is in the text of its unit
     near: float
 
 
-class Place(NamedTuple):  # a unit's place in its group: among the turns of a thread, or the memories of a session
+class Place(
+    NamedTuple
+):  # a unit's place in its group: among the turns of a thread, or the memories of a session
     group: str
     before: tuple[int, ...]  # nearest first
     after: tuple[int, ...]

@@ -35,7 +35,9 @@ class Candidate(Struct):  # a memory that was judged for a prompt
     scope: str
     source: str
     certainty: float  # that it bears on the prompt
-    max_floor: float  # it is told while the floor is no higher; below 0: whatever the floor, it is not
+    max_floor: (
+        float  # it is told while the floor is no higher; below 0: whatever the floor, it is not
+    )
     told: bool
     left_out: str  # why it is not told, in words
     why: str  # it was found, in a sentence
@@ -43,7 +45,9 @@ class Candidate(Struct):  # a memory that was judged for a prompt
     components: Mapping[str, float]
 
 
-class Told(Struct):  # what is told while the floor is above that of the one before, and no higher than its own
+class Told(
+    Struct
+):  # what is told while the floor is above that of the one before, and no higher than its own
     max_floor: float
     text: str
     tokens: int
@@ -58,7 +62,9 @@ class Trial(Struct):  # what an agent would be told now with a prompt
     left_out: tuple[Mapping[str, str], ...] = ()  # never judged: id, title and why
     how: str = ""
     notes: tuple[str, ...] = ()
-    by_floor: tuple[Told, ...] = ()  # what other floors would have the agent told; above the last one nothing is
+    by_floor: tuple[
+        Told, ...
+    ] = ()  # what other floors would have the agent told; above the last one nothing is
 
 
 class Day(Struct):
@@ -80,8 +86,12 @@ class Figures(Struct):
     days: tuple[Day, ...]  # oldest first, none left out
     kinds: Mapping[str, int]
     sources: Mapping[str, int]
-    hook_ms: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by event: how many, p50 and p95
-    spent: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)  # calls and tokens by day and use
+    hook_ms: Mapping[str, Mapping[str, int]] = field(
+        default_factory=dict
+    )  # by event: how many, p50 and p95
+    spent: Mapping[str, Mapping[str, tuple[int, int]]] = field(
+        default_factory=dict
+    )  # calls and tokens by day and use
     stores: tuple[StoreSize, ...] = ()
 
     def total(self, name: str) -> int:

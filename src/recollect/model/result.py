@@ -16,7 +16,9 @@ from recollect.model.report import Activity, Figures, Trial
 from recollect.model.timeline import Quote, Sessions, Timeline
 
 
-class Scope(StrEnum):  # whose store: this project's, the one for all projects, or what colleagues shared
+class Scope(
+    StrEnum
+):  # whose store: this project's, the one for all projects, or what colleagues shared
     PROJECT = "project"
     USER = "user"
     TEAM = "team"
@@ -63,17 +65,24 @@ class Counts(Struct):
         kinds: dict[str, dict[str, Json]] = {}
         for kind, status, count in self.by_kind_and_status:
             kinds.setdefault(kind, {})[status] = count
-        return {"memories": {**kinds}, **_fields(self, "messages bridges passages vectors changes bytes")}
+        return {
+            "memories": {**kinds},
+            **_fields(self, "messages bridges passages vectors changes bytes"),
+        }
 
 
 class Card(Struct):  # a memory and its current state
     memory: Memory
     strength: float
     scope: Scope
-    importance: int = 100  # shown to people, 0 to 100: how strong it still is, times how useful it has proved
+    importance: int = (
+        100  # shown to people, 0 to 100: how strong it still is, times how useful it has proved
+    )
     replaces: tuple[str, ...] = ()  # of a rule that waits: the rules in force that it may replace
     condition: Condition = Condition.ACTIVE
-    context: Quote | None = None  # of a rule: what it was made from, where its transcript is still there
+    context: Quote | None = (
+        None  # of a rule: what it was made from, where its transcript is still there
+    )
 
     @property
     def version(self) -> str:
@@ -81,7 +90,11 @@ class Card(Struct):  # a memory and its current state
         return version_of(self.memory)
 
     def as_json(self) -> dict[str, Json]:
-        data = {**encode(self.memory), "strength": round(self.strength, 4), **_fields(self, "scope condition version")}
+        data = {
+            **encode(self.memory),
+            "strength": round(self.strength, 4),
+            **_fields(self, "scope condition version"),
+        }
         return _with(data, replaces=list(self.replaces), context=encode(self.context))
 
 
@@ -107,24 +120,34 @@ class Shown(Struct):
     bridges: tuple[tuple[Bridge, str], ...]  # each with the title at its other end
     merged: tuple[str, ...]
     content: bool = False  # only what it says was asked for
-    files: tuple[tuple[str, bool], ...] = ()  # those that it is about, and whether each has changed since
+    files: tuple[
+        tuple[str, bool], ...
+    ] = ()  # those that it is about, and whether each has changed since
     file: str = ""  # of a note: where it is
 
     @property
     def later(self) -> tuple[Message, ...]:
         """The messages that the body does not repeat."""
-        return tuple(message for message in self.messages if message.content not in self.card.memory.body)
+        return tuple(
+            message for message in self.messages if message.content not in self.card.memory.body
+        )
 
     @property
     def said(self) -> str:
-        return "\n\n".join(filter(None, (self.card.memory.body, *(message.content for message in self.later))))
+        return "\n\n".join(
+            filter(None, (self.card.memory.body, *(message.content for message in self.later)))
+        )
 
     def as_json(self) -> dict[str, Json]:
         if self.content:
             return {"id": self.card.memory.id, "content": self.said}
-        joined: list[Json] = [{**encode(bridge), "other_title": title} for bridge, title in self.bridges]
+        joined: list[Json] = [
+            {**encode(bridge), "other_title": title} for bridge, title in self.bridges
+        ]
         data = self.card.as_json() | _fields(self, "asked messages merged") | {"bridges": joined}
-        files: list[Json] = [{"path": path, "changed": is_changed} for path, is_changed in self.files]
+        files: list[Json] = [
+            {"path": path, "changed": is_changed} for path, is_changed in self.files
+        ]
         return _with(data, files=files, file=self.file)
 
 
@@ -137,9 +160,21 @@ class Recollection(Struct):  # one hit of a recall and its current state
 
     def as_json(self) -> dict[str, Json]:
         hit = self.hit
-        data = _fields(hit.memory, "id kind title") | _fields(self, "scope") | _fields(hit.memory, "lane status")
-        data |= {"weight": round(self.strength, 4), "_reactivated": self.reactivated, "score": hit.score}
-        data |= {"components": dict(hit.components), "turn": hit.turn.id if hit.turn else "", "passages": [*hit.shown]}
+        data = (
+            _fields(hit.memory, "id kind title")
+            | _fields(self, "scope")
+            | _fields(hit.memory, "lane status")
+        )
+        data |= {
+            "weight": round(self.strength, 4),
+            "_reactivated": self.reactivated,
+            "score": hit.score,
+        }
+        data |= {
+            "components": dict(hit.components),
+            "turn": hit.turn.id if hit.turn else "",
+            "passages": [*hit.shown],
+        }
         data |= _fields(hit.memory, "topics last_active_at") | _fields(self, "condition")
         more = {name: encode(getattr(hit.memory, name, None)) for name in ("rule_type", "path")}
         return _with(data, stale=list(hit.stale), **more)
@@ -155,11 +190,18 @@ class Found(Struct):  # what a question found, what was left out and why, and ho
     ms: float = 0.0
     explained: bool = False  # asked to say why each was found, and what was left out
     numbers: bool = False  # asked to show every component of the scores, too
-    left_out: tuple[tuple[Status, int], ...] = ()  # how many more would have been found with another status filter
+    left_out: tuple[
+        tuple[Status, int], ...
+    ] = ()  # how many more would have been found with another status filter
     judged: tuple[Hit, ...] = ()  # for a prompt: the best candidates, shown or not
 
     def as_json(self) -> dict[str, Json]:
-        data: dict[str, Json] = {"recall": self.id, "query": self.query, "how": self.how, "ms": round(self.ms, 2)}
+        data: dict[str, Json] = {
+            "recall": self.id,
+            "query": self.query,
+            "how": self.how,
+            "ms": round(self.ms, 2),
+        }
         left = {str(status): count for status, count in self.left_out}
         return data | {"hits": encode(self.found), "left_out": left, "dropped": encode(self.drops)}
 
@@ -172,7 +214,9 @@ class Recalled(Struct):  # for an agent: what was found, with its bridges
     offset: int = 0  # where to go on in its text, which did not fit into one answer
 
     def as_json(self) -> dict[str, Json]:
-        joined: list[Json] = [{**encode(link), "source_title": a, "target_title": z} for link, a, z in self.bridges]
+        joined: list[Json] = [
+            {**encode(link), "source_title": a, "target_title": z} for link, a, z in self.bridges
+        ]
         data = {**self.found.as_json(), "bridges": joined, "all_bridges": self.all_bridges}
         return _with(data, memory=self.whole.as_json() if self.whole else None)
 
@@ -180,7 +224,9 @@ class Recalled(Struct):  # for an agent: what was found, with its bridges
 class Reasons(Struct):  # why things were shown: recalls, newest first, as they were logged
     recalls: tuple[Mapping[str, Json], ...]
     memory: str = ""
-    now: Mapping[str, float] = field(default_factory=dict)  # how useful that memory has proved, by component
+    now: Mapping[str, float] = field(
+        default_factory=dict
+    )  # how useful that memory has proved, by component
     quiet: bool = False  # it is muted: shown only when asked for
     numbers: bool = False  # asked to show every component of the scores, too
     unwanted: bool = False  # muted by a person's word
@@ -189,7 +235,9 @@ class Reasons(Struct):  # why things were shown: recalls, newest first, as they 
         return _fields(self, "memory now quiet unwanted recalls")
 
 
-class Done(Struct):  # a write, done or (dry run) only shown; several of them, if they are one change
+class Done(
+    Struct
+):  # a write, done or (dry run) only shown; several of them, if they are one change
     summary: str
     plan: Plan
     scope: Scope
@@ -199,7 +247,10 @@ class Done(Struct):  # a write, done or (dry run) only shown; several of them, i
 
     def as_json(self) -> dict[str, Json]:
         changes: list[Json] = [change_json(change) for change in self.plan.changes]
-        data = _fields(self, "summary change dry_run scope") | {"ids": list(self.plan.touched()), "changes": changes}
+        data = _fields(self, "summary change dry_run scope") | {
+            "ids": list(self.plan.touched()),
+            "changes": changes,
+        }
         return data | _fields(self, "notes")
 
 
@@ -240,15 +291,23 @@ class Overview(Struct):
     backups: int
     set_aside: tuple[str, ...]
     settings_problems: int
-    captured: Mapping[str, int] = field(default_factory=dict)  # how many prompts were stored or dropped, and why
+    captured: Mapping[str, int] = field(
+        default_factory=dict
+    )  # how many prompts were stored or dropped, and why
     quiet: int = 0  # memories that are muted
-    mirrors: Mapping[str, str] = field(default_factory=dict)  # copies for agents: on or off, and when written
+    mirrors: Mapping[str, str] = field(
+        default_factory=dict
+    )  # copies for agents: on or off, and when written
     focus: tuple[Mapping[str, Json], ...] = ()
-    llm: Mapping[str, Json] = field(default_factory=dict)  # whether models may be asked, their cost and its limit
+    llm: Mapping[str, Json] = field(
+        default_factory=dict
+    )  # whether models may be asked, their cost and its limit
     embedding: Embedding | None = None
 
     def as_json(self) -> dict[str, Json]:
-        stores = [{"scope": str(where), "path": path, **encode(has)} for where, path, has in self.stores]
+        stores = [
+            {"scope": str(where), "path": path, **encode(has)} for where, path, has in self.stores
+        ]
         return _fields(self, " ".join(self.__dataclass_fields__)) | {"stores": [*stores]}
 
 
@@ -260,7 +319,10 @@ class Verified(Struct):
         return not any(findings for _, _, findings in self.stores)
 
     def as_json(self) -> dict[str, Json]:
-        stores = [{"scope": str(scope), "path": path, "findings": encode(found)} for scope, path, found in self.stores]
+        stores = [
+            {"scope": str(scope), "path": path, "findings": encode(found)}
+            for scope, path, found in self.stores
+        ]
         return {"clean": self.clean, "stores": [*stores]}
 
 
@@ -328,10 +390,14 @@ class Compacted(Struct):
         return f"{said} {self.before['active_threads']} \u2192 {self.after['active_threads']} active threads."
 
     def as_json(self) -> dict[str, Json]:
-        return _with(_fields(self, "strategy dry_run actions before after change"), notes=list(self.notes))
+        return _with(
+            _fields(self, "strategy dry_run actions before after change"), notes=list(self.notes)
+        )
 
 
-class Summary(Struct):  # a small answer without a shape of its own: a sentence for people, the facts for programs
+class Summary(
+    Struct
+):  # a small answer without a shape of its own: a sentence for people, the facts for programs
     summary: str
     facts: Mapping[str, Json]
     notes: tuple[str, ...] = ()
@@ -352,7 +418,9 @@ class Tour(Struct):
     ending: tuple[str, ...] = ()
 
     def as_json(self) -> Json:
-        return [{"why": s.why, "command": s.command, "result": encode(s.result)} for s in self.steps]
+        return [
+            {"why": s.why, "command": s.command, "result": encode(s.result)} for s in self.steps
+        ]
 
 
 Result = (

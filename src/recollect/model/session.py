@@ -74,11 +74,17 @@ class Event(Struct, kw_only=True):
     agent_type: str = ""
     source: str = ""  # why a session started, ended or was compacted: startup, resume, clear, auto…
     text: str = ""  # what the person typed; the last words of the agent; the error
-    plan: str = ""  # the agent's own plan, where the client begins a turn with it; not a person's words
+    plan: str = (
+        ""  # the agent's own plan, where the client begins a turn with it; not a person's words
+    )
     machine_made: bool = False  # a prompt no person wrote: a task notification, a scheduled wake-up
     tools: tuple[ToolCall, ...] = ()
-    reads_below: str = ""  # the folder in which this agent can read files, where that is not everywhere
-    silent_s: float | None = None  # how long ago the session this one continues was last answered, if known
+    reads_below: str = (
+        ""  # the folder in which this agent can read files, where that is not everywhere
+    )
+    silent_s: float | None = (
+        None  # how long ago the session this one continues was last answered, if known
+    )
 
     @property
     def asked(self) -> str:
@@ -90,7 +96,9 @@ class Reply(Struct, kw_only=True):  # the answer to an event; empty: nothing is 
     context: str = ""  # for the model
     notice: str = ""  # one line for the person's eyes
     read_instead: str = ""  # a file that we just wrote for the virtual one; the only reply that decides a permission
-    read_input: Mapping[str, object] = field(default_factory=dict)  # of that read: hosts replace its input whole
+    read_input: Mapping[str, object] = field(
+        default_factory=dict
+    )  # of that read: hosts replace its input whole
 
     def __bool__(self) -> bool:
         return bool(self.context or self.notice or self.read_instead)
@@ -118,7 +126,9 @@ class Heartbeat(Struct):
 
     @property
     def meaning(self) -> str:
-        return next((meaning for most, meaning in _MEANINGS if self.since_last <= most), "long absence")
+        return next(
+            (meaning for most, meaning in _MEANINGS if self.since_last <= most), "long absence"
+        )
 
     @classmethod
     def begin(cls, now: Moment) -> Self:
@@ -128,7 +138,12 @@ class Heartbeat(Struct):
         """With the beats that have passed since."""
         if now < self.last_beat_at:
             heard = min(self.last_interaction_at, now)
-            return replace(self, last_beat_at=now, last_interaction_at=heard, started_at=min(self.started_at, now))
+            return replace(
+                self,
+                last_beat_at=now,
+                last_interaction_at=heard,
+                started_at=min(self.started_at, now),
+            )
         missed = (now.micros - self.last_beat_at.micros) // _BEAT_MICROS
         last = Moment(self.last_beat_at.micros + missed * _BEAT_MICROS)
         return replace(self, beat=self.beat + missed, last_beat_at=last) if missed else self
@@ -148,7 +163,9 @@ class Way(StrEnum):
     OWN = "own"  # a turn of its own session, which it need not be told about
 
 
-class LedgerKey(NamedTuple):  # whose ledger it is: an agent of a session, since it last lost what it was shown
+class LedgerKey(
+    NamedTuple
+):  # whose ledger it is: an agent of a session, since it last lost what it was shown
     session: str
     agent: str = ""
     epoch: int = 0
@@ -187,7 +204,9 @@ def is_entered(marks: Set[str], mark: str) -> bool:
     return mark in marks or mark.rpartition(".")[0] in marks or memory_of(mark) in marks
 
 
-class Pointer(Struct, kw_only=True):  # an event that was received: where to read what happened, never what was said
+class Pointer(
+    Struct, kw_only=True
+):  # an event that was received: where to read what happened, never what was said
     name: str
     host: str
     session: str
@@ -205,7 +224,16 @@ class Pointer(Struct, kw_only=True):  # an event that was received: where to rea
     def key(self) -> str:
         """The same however often the event is delivered. Time and size are left out: they differ between the hook that
         gave up and the daemon that did not."""
-        parts = (self.host, self.session, self.name, self.agent, self.prompt, self.source, self.mark, *self.calls)
+        parts = (
+            self.host,
+            self.session,
+            self.name,
+            self.agent,
+            self.prompt,
+            self.source,
+            self.mark,
+            *self.calls,
+        )
         return _digest(parts)
 
 
@@ -234,7 +262,9 @@ class Ending(StrEnum):  # how a call, a turn or a subagent ended
     REFUSAL = "refusal"  # a person did not allow the call
 
 
-class Outcome(Struct, kw_only=True):  # how something ended, and the memories that were relevant to it; kept for a while
+class Outcome(
+    Struct, kw_only=True
+):  # how something ended, and the memories that were relevant to it; kept for a while
     kind: Ending
     at: Moment
     session: str
@@ -244,7 +274,9 @@ class Outcome(Struct, kw_only=True):  # how something ended, and the memories th
     action: str = ""  # what was done, in a line
     next_state: str = ""  # what came of it, in a line: the head of an error, what the person said
     tags: tuple[str, ...] = ()
-    shown: tuple[str, ...] = ()  # memories the agent was shown just before; those that did not matter are not stored
+    shown: tuple[
+        str, ...
+    ] = ()  # memories the agent was shown just before; those that did not matter are not stored
 
     @property
     def key(self) -> str:
@@ -300,7 +332,9 @@ class ToolUse(Struct):  # one tool call, in neutral words
     files: tuple[str, ...] = ()
 
 
-class Act(Struct, kw_only=True):  # what was said, or a tool call with its result, without secrets and our own words
+class Act(
+    Struct, kw_only=True
+):  # what was said, or a tool call with its result, without secrets and our own words
     id: str  # the same whenever the same line is read again
     at: Moment
     speaker: Speaker
@@ -310,23 +344,31 @@ class Act(Struct, kw_only=True):  # what was said, or a tool call with its resul
     refused: bool = False  # the person did not allow the call
     refuses: str = ""  # the id of the call that the person refused with these words
     agent: str = ""  # inside a subagent
-    plan: bool = False  # the agent's own plan, handed on by the client: it begins a turn, as a prompt does
+    plan: bool = (
+        False  # the agent's own plan, handed on by the client: it begins a turn, as a prompt does
+    )
     prompt_id: str = ""
     partial: bool = False  # parts of its text are missing: it was long, or had something fenced like our own text
 
 
-class SessionPart(Struct, kw_only=True):  # the latest part of a session: new acts, after some that were processed
+class SessionPart(
+    Struct, kw_only=True
+):  # the latest part of a session: new acts, after some that were processed
     host: str
     session: str
     agent: str = ""
     cwd: str = ""
     transcript: str = ""
     acts: tuple[Act, ...] = ()
-    new_from: int = 0  # acts before this one were processed already: they are context for the new ones
+    new_from: int = (
+        0  # acts before this one were processed already: they are context for the new ones
+    )
     compacting: bool = False  # the agent is about to lose all but a summary
     ended: bool = False
     turned: bool = False  # the agent has answered a prompt
-    past: bool = False  # read long after it happened: no notices, and `now` is the time of the last act
+    past: bool = (
+        False  # read long after it happened: no notices, and `now` is the time of the last act
+    )
 
     @property
     def new(self) -> tuple[Act, ...]:

@@ -13,9 +13,15 @@ _SLASH_COMMAND = re.compile(r"^/[\w:.-]+(?=\s|$)")
 _LONG_NUMBER = re.compile(r"\d{3,}")
 
 _TABLE = load_table("recollect.model", "small_talk.json")
-WORDS = frozenset(word for lines in _TABLE["words"].values() for line in lines for word in line.split())
-_CHORES = frozenset(word for line in _TABLE["chores"] for word in line.split())  # done in every project
-_PHRASES = re.compile(f"(?:{'|'.join(phrase for line in _TABLE['phrases'] for phrase in line.split())})+")
+WORDS = frozenset(
+    word for lines in _TABLE["words"].values() for line in lines for word in line.split()
+)
+_CHORES = frozenset(
+    word for line in _TABLE["chores"] for word in line.split()
+)  # done in every project
+_PHRASES = re.compile(
+    f"(?:{'|'.join(phrase for line in _TABLE['phrases'] for phrase in line.split())})+"
+)
 
 
 def names_nothing(text: str) -> bool:

@@ -42,7 +42,9 @@ class Told(Struct):  # one text that was put in front of the agent
     text: str  # as the agent got it; empty where its transcript does not hold it
     tokens: int
     reasons: tuple[Reason, ...]
-    left_out: Mapping[str, tuple[str, ...]]  # ids of memories that came near, by the reason in words
+    left_out: Mapping[
+        str, tuple[str, ...]
+    ]  # ids of memories that came near, by the reason in words
     delivered: bool = True
 
 
@@ -60,7 +62,9 @@ class CallStep(Struct):
         return bool(self.ended or self.told)
 
 
-class Quote(Struct):  # a person's words in the prompt they are from, of which about 600 characters are left
+class Quote(
+    Struct
+):  # a person's words in the prompt they are from, of which about 600 characters are left
     text: str
     start: int
     end: int

@@ -20,7 +20,17 @@ from recollect.base.moment import Moment
 from recollect.base.structs import replace
 from recollect.base.text import clip, storable
 from recollect.model.codec import Json, decode, encode
-from recollect.model.result import Cards, Compacted, Done, Overview, Recalled, Result, Shown, Suggested, Summary
+from recollect.model.result import (
+    Cards,
+    Compacted,
+    Done,
+    Overview,
+    Recalled,
+    Result,
+    Shown,
+    Suggested,
+    Summary,
+)
 from recollect.ops.table import OPS, Effect, Op
 from recollect.render import inject
 from recollect.render.inject import neutral, plain
@@ -37,7 +47,9 @@ class Call(typing.NamedTuple):
     dry_run: bool = False
     for_agent: bool = False
     offset: int = 0  # where to begin in a text too long for one answer
-    session: str = ""  # the agent's session, where it says so: what it is told here no hook tells it again
+    session: str = (
+        ""  # the agent's session, where it says so: what it is told here no hook tells it again
+    )
 
     @property
     def takes_long(self) -> bool:
@@ -69,9 +81,20 @@ def parse_call(body: bytes) -> Call:
     op = next((op for op in OPS if op.name == asked.get("op") and not op.cli_only), None)
     if op is None:
         raise BadInput(f"Unknown operation {str(asked.get('op'))[:80]!r}.")
-    is_dry, is_agent, offset = asked.get("dry_run") is True, asked.get("for") == "agent", asked.get("offset")
+    is_dry, is_agent, offset = (
+        asked.get("dry_run") is True,
+        asked.get("for") == "agent",
+        asked.get("offset"),
+    )
     session = storable(str(asked.get("session", "")))[:200]
-    return Call(op, _parse_values(op, values), is_dry, is_agent, offset if type(offset) is int else 0, session)
+    return Call(
+        op,
+        _parse_values(op, values),
+        is_dry,
+        is_agent,
+        offset if type(offset) is int else 0,
+        session,
+    )
 
 
 def run_call(app: App, call: Call, work: Work | None = None) -> bytes:
@@ -86,9 +109,15 @@ def run_call(app: App, call: Call, work: Work | None = None) -> bytes:
         answer: Json = encode(result)
     else:
         if isinstance(result, Recalled) and result.found.found and not result.offset:
-            with suppress(RecollectError):  # where the store cannot be written, the answer still stands
-                record_asked(app, call.session, {one.hit.turn_mark: one.scope for one in result.found.found})
-        answer = answer_agent(result, now=app.clock.now(), nonce=fresh_key()[:8], offset=call.offset)
+            with suppress(
+                RecollectError
+            ):  # where the store cannot be written, the answer still stands
+                record_asked(
+                    app, call.session, {one.hit.turn_mark: one.scope for one in result.found.found}
+                )
+        answer = answer_agent(
+            result, now=app.clock.now(), nonce=fresh_key()[:8], offset=call.offset
+        )
     return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")
 
 
@@ -101,7 +130,9 @@ def _parse_values(op: Op, values: dict[str, object]) -> dict[str, object]:
     takes = {parameter.name: parameter for parameter in op.parameters}
     if unknown := values.keys() - takes.keys():
         known = ", ".join(takes) or "-"
-        raise BadInput(f"Unknown argument {min(map(str, unknown))[:80]!r}.", hint=f"Known: {known}.")
+        raise BadInput(
+            f"Unknown argument {min(map(str, unknown))[:80]!r}.", hint=f"Known: {known}."
+        )
     parsed: dict[str, object] = {}
     for name, parameter in takes.items():
         kind, value = parameter.type, values.get(name)
@@ -126,14 +157,18 @@ def _parse_choice(name: str, kind: type[Enum], value: object) -> Enum:
     if said not in choices:
         near = difflib.get_close_matches(said[:80], choices, n=1)
         meant = f"Did you mean {near[0]}? " if near else ""
-        raise BadInput(f"There is no {name} {str(value)[:80]!r}.", hint=f"{meant}Known: {', '.join(choices)}.")
+        raise BadInput(
+            f"There is no {name} {str(value)[:80]!r}.", hint=f"{meant}Known: {', '.join(choices)}."
+        )
     return choices[said]
 
 
 def answer_agent(result: Result, *, now: Moment, nonce: str, offset: int = 0) -> dict[str, Json]:
     match result:
         case Recalled():
-            told = inject.requested_recall(result, nonce=nonce, now=now, ask=_ASK, archived="archived=true")
+            told = inject.requested_recall(
+                result, nonce=nonce, now=now, ask=_ASK, archived="archived=true"
+            )
             return {"text": told.text, "data": None}
         case Shown():
             text = partial(memory_text, result, now=now, ask=_ASK, offset=offset)
@@ -141,7 +176,9 @@ def answer_agent(result: Result, *, now: Moment, nonce: str, offset: int = 0) ->
         case Suggested():
             merges, splits = len(result.merge_candidates), len(result.split_candidates)
             return _data(result.as_json(), merge_candidates=merges, split_candidates=splits)
-        case Compacted(actions=actions):  # there may be a hundred thousand actions: only the first are encoded
+        case Compacted(
+            actions=actions
+        ):  # there may be a hundred thousand actions: only the first are encoded
             data = replace(result, actions=actions[:200]).as_json()
             return _data({**data, "summary": result.summary}, actions=len(actions))
         case Overview(version, _, project, _, stores):
@@ -159,7 +196,9 @@ def answer_agent(result: Result, *, now: Moment, nonce: str, offset: int = 0) ->
             return _text(summary, notes)
         case Cards(cards):
             titles = [(one.memory, plain(one.memory.title, _TITLE_CHARS)) for one in cards[:50]]
-            listed: list[Json] = [{"id": one.id, "title": title, "kind": str(one.kind)} for one, title in titles]
+            listed: list[Json] = [
+                {"id": one.id, "title": title, "kind": str(one.kind)} for one, title in titles
+            ]
             return {"text": "", "data": {"memories": listed}}
         case _:
             return _data({"result": encode(result)})
@@ -173,7 +212,11 @@ def _data(data: dict[str, typing.Any], **totals: int) -> dict[str, Json]:
     """Sent twice, as data and as text, because some agents read the one and some the other. `totals`: the lists that
     may be cut until both fit, and how many entries there are of each."""
     while True:
-        left_out = {name: total - len(data[name]) for name, total in totals.items() if total > len(data[name])}
+        left_out = {
+            name: total - len(data[name])
+            for name, total in totals.items()
+            if total > len(data[name])
+        }
         sent = {**data, **({"left_out": left_out} if left_out else {})}
         text = json.dumps(sent, ensure_ascii=False)
         if inject.json_chars(text) + len(text) <= inject.ANSWER_CHARS:

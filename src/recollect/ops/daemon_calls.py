@@ -43,9 +43,16 @@ def ask(cwd: str, body: bytes, name: str, within_s: float, *, project: str = "")
     passed = [
         (f"env-{key}", value)
         for key, value in environ.items()
-        if (key.startswith(_PASSED_PREFIXES) or key == PROJECT_VARIABLE) and len(value) < _MAX_VALUE_CHARS
+        if (key.startswith(_PASSED_PREFIXES) or key == PROJECT_VARIABLE)
+        and len(value) < _MAX_VALUE_CHARS
     ]
-    header = {"op": "ask", "name": name, "version": __version__, "cwd": cwd, **dict(passed[:_MAX_PASSED])}
+    header = {
+        "op": "ask",
+        "name": name,
+        "version": __version__,
+        "cwd": cwd,
+        **dict(passed[:_MAX_PASSED]),
+    }
     until_s, was_started = time.monotonic() + within_s, False
     while (left_s := until_s - time.monotonic()) > 0:
         # Looked up each time: a server lives for days, and its runtime folder may become somebody else's.
@@ -72,7 +79,9 @@ def _start_daemon(root: Home, environ: Mapping[str, str], until_s: float) -> boo
     except HomeRefused:
         return False
     until_s = min(until_s, time.monotonic() + _START_S)
-    return client.ensure_daemon(find_place(str(root.root), environ), sys.executable, stub.PACKAGE, until_s)
+    return client.ensure_daemon(
+        find_place(str(root.root), environ), sys.executable, stub.PACKAGE, until_s
+    )
 
 
 def ask_or_run(folder: Path, call: Mapping[str, object], within_s: float) -> bytes:
@@ -85,7 +94,9 @@ def ask_or_run(folder: Path, call: Mapping[str, object], within_s: float) -> byt
     return run_alone(folder, body, actor="user") if found is None else found
 
 
-def run_alone(folder: Path, body: bytes, work: Work | None = None, *, actor: str = "agent") -> bytes:
+def run_alone(
+    folder: Path, body: bytes, work: Work | None = None, *, actor: str = "agent"
+) -> bytes:
     from recollect.ops import calls
 
     try:
@@ -104,6 +115,8 @@ def _open_without_model(folder: Path, actor: str) -> App:
         @property
         def embedder(self) -> NoReturn:
             hint = "`recollect doctor` says why; the command line can do it meanwhile."
-            raise ModelError("The daemon, which holds the embedding model, could not be started.", hint=hint)
+            raise ModelError(
+                "The daemon, which holds the embedding model, could not be started.", hint=hint
+            )
 
     return WordsAlone.open(folder, actor=actor)

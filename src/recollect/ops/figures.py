@@ -19,13 +19,17 @@ _MAX_DAYS = 30
 
 
 def figures(
-    app: App, *, days: Annotated[int, Arg(f"How many days back, 1 to {_MAX_DAYS}.", metavar="N")] = _MAX_DAYS
+    app: App,
+    *,
+    days: Annotated[int, Arg(f"How many days back, 1 to {_MAX_DAYS}.", metavar="N")] = _MAX_DAYS,
 ) -> Figures:
     now, most = app.clock.now(), int(clamp("days", days, 1, _MAX_DAYS)[0])
     names = [now.plus(days=-back).iso()[:10] for back in reversed(range(most))]
     kinds, sources, kept = Counter[str](), Counter[str](), Counter[str]()
     for _, store in app.scopes():
-        for total, more in zip((kinds, sources, kept), store.tally(Moment.parse(names[0])), strict=True):
+        for total, more in zip(
+            (kinds, sources, kept), store.tally(Moment.parse(names[0])), strict=True
+        ):
             total.update(more)
     store, spent = app.reader(app.scope), SPENT.read(app.reader(Scope.USER))
     counted, times = DAYS.read(store), HOOK_TIMES.read(store)
@@ -37,7 +41,9 @@ def figures(
 
 
 def _day(name: str, counted: DayCounts, kept: int) -> Day:
-    return Day(name, counted.prompts, counted.answered, counted.told, estimate_tokens(counted.chars), kept)
+    return Day(
+        name, counted.prompts, counted.answered, counted.told, estimate_tokens(counted.chars), kept
+    )
 
 
 def _percentiles(times: Iterable[int]) -> dict[str, int]:

@@ -45,13 +45,22 @@ def forget(
     names: memories.Names = (),
     *,
     delete: Annotated[bool, Arg("Delete them; only `undo` brings them back.")] = False,
-    purge: Annotated[bool, Arg("Erase them with every trace: journal, index, backups. Cannot be undone.")] = False,
-    group: Annotated[str | None, Arg("With --purge: everything that came from this session or import.")] = None,
+    purge: Annotated[
+        bool, Arg("Erase them with every trace: journal, index, backups. Cannot be undone.")
+    ] = False,
+    group: Annotated[
+        str | None, Arg("With --purge: everything that came from this session or import.")
+    ] = None,
     candidates: Annotated[bool, Arg("Show the memories used least; changes nothing.")] = False,
-    run: Annotated[bool, Arg("Review the memories used least now, whatever the schedule says.")] = False,
+    run: Annotated[
+        bool, Arg("Review the memories used least now, whatever the schedule says.")
+    ] = False,
 ) -> Summary | Done:
     if bool(names or group) + candidates + run > 1 or (delete and purge):
-        raise BadInput("These options exclude each other.", hint="Name memories, or give --candidates or --run.")
+        raise BadInput(
+            "These options exclude each other.",
+            hint="Name memories, or give --candidates or --run.",
+        )
     if purge or group:
         return erase(app, names, group=group)
     if run and not app.dry_run:
@@ -69,7 +78,11 @@ def forget(
         done = replace(done, notes=(_way_back(memory), *done.notes))
     if done.scope is not Scope.TEAM:
         return done
-    whose = "For everyone in the team." if delete else "For you alone: `recollect unshare` removes it for everyone."
+    whose = (
+        "For everyone in the team."
+        if delete
+        else "For you alone: `recollect unshare` removes it for everyone."
+    )
     return replace(done, notes=(whose, *done.notes))
 
 
@@ -82,13 +95,21 @@ def _put_away(app: App, names: tuple[str, ...], *, delete: bool) -> Done:
         try:
             scope, memory = app.find(name)
             (memories.refuse_note_file if delete else _refuse_archiving)(app, scope, memory)
-            groups.setdefault((scope, note_files.file_of(app, scope, memory) is not None), []).append(memory.id)
+            groups.setdefault(
+                (scope, note_files.file_of(app, scope, memory) is not None), []
+            ).append(memory.id)
         except (BadInput, NotFound) as problem:
             problems.append(problem)
     with app.as_one_change():
         for (_, is_file), ids in groups.items():
             try:
-                put_away = memories.delete if delete else notes.forget_files if is_file else memories.archive
+                put_away = (
+                    memories.delete
+                    if delete
+                    else notes.forget_files
+                    if is_file
+                    else memories.archive
+                )
                 done.append(put_away(app, tuple(ids)))
             except (BadInput, NotFound, Conflict) as problem:
                 problems.append(problem)
@@ -112,7 +133,9 @@ def _way_back(memory: Memory) -> str:
 def appreciate(
     app: App,
     name: Annotated[str, Arg("A rule's id, or a note's name or id.", metavar="NAME")],
-    amount: Annotated[str, Arg("How much is added to its forgetting score.", metavar="[+N]")] = "+1",
+    amount: Annotated[
+        str, Arg("How much is added to its forgetting score.", metavar="[+N]")
+    ] = "+1",
 ) -> Done:
     found, most = _AMOUNT.fullmatch(amount.strip()), review.MAX_APPRECIATION
     if found is None or not 0 < float(found[1]) <= most:
@@ -148,7 +171,10 @@ def review_lowest(app: App, run: runner.Run) -> Iterator[str]:
             notices.toast(app, line)
         yield line
     if forgotten:
-        notices.add(app, f"Forgetting put {counted(forgotten, 'memory', 'memories')} away: `recollect log` says which.")
+        notices.add(
+            app,
+            f"Forgetting put {counted(forgotten, 'memory', 'memories')} away: `recollect log` says which.",
+        )
 
 
 def _apply_verdict(app: App, scope: Scope, one: Candidate, verdict: Verdict | None) -> str:
@@ -174,14 +200,20 @@ def _show_candidates(app: App) -> Summary:
     listed: list[Json] = []
     lines: list[str] = []
     for scope, store in app.own_scopes():
-        lines.append(f"{FORGETTING.name.capitalize()}: {runner.describe_schedule(app, FORGETTING, scope)}.")
-        for memory, score, idle in _find_lowest(app, scope, JOB_RECORDS.read(store, FORGETTING.name).ran_at):
+        lines.append(
+            f"{FORGETTING.name.capitalize()}: {runner.describe_schedule(app, FORGETTING, scope)}."
+        )
+        for memory, score, idle in _find_lowest(
+            app, scope, JOB_RECORDS.read(store, FORGETTING.name).ran_at
+        ):
             listed.append(
                 {"id": memory.id, "kind": str(memory.kind), "scope": str(scope), "title": memory.title,
                  "score": round(score, 4), "frequency": memory.frequency, "idle": idle,
                  "appreciation": memory.appreciation}
             )  # fmt: skip
-            lines.append(f"{score:7.3f}  {_name(memory)}  (shown {memory.frequency}x, idle {idle} sessions)")
+            lines.append(
+                f"{score:7.3f}  {_name(memory)}  (shown {memory.frequency}x, idle {idle} sessions)"
+            )
     least = f"{counted(len(listed), 'memory', 'memories')} used least; nothing was changed."
     summary = least if listed else "There is nothing to forget."
     return Summary(summary, {"candidates": listed, "dry_run": app.dry_run}, tuple(lines))
@@ -207,7 +239,9 @@ def _add_appreciation(app: App, scope: Scope, memory: Memory, by: float) -> Done
     summary = f"The appreciation of {memory.id} is {now:g}."
     if notes.has_own_tags(app, scope, memory):
         figure: dict[str, object] = {"appreciation": now}
-        return notes.rewrite(app, memory.id, lambda text: dialects.with_metadata(text, figure), "appreciate", summary)
+        return notes.rewrite(
+            app, memory.id, lambda text: dialects.with_metadata(text, figure), "appreciate", summary
+        )
 
     def plan_of(standing: Memory) -> Plan:
         raised = replace(standing, appreciation=review.raise_appreciation(standing, by))
@@ -227,13 +261,20 @@ def erase(app: App, names: tuple[str, ...] = (), *, group: str | None = None) ->
         raise BadInput("Name memories by id, or a group, not both.", hint="`recollect purge ID`")
     named = [memories.find_id(app, name) for name in names]
     for scope, store in app.scopes() if group else ():
-        named += [(scope, one.id) for one in store.find(Query(group=storable(group or ""), limit=_NO_LIMIT))]
+        named += [
+            (scope, one.id)
+            for one in store.find(Query(group=storable(group or ""), limit=_NO_LIMIT))
+        ]
     if not named:
-        raise NotFound(f"No memory came from {group!r}.", hint="`recollect show ID` names a memory's group.")
+        raise NotFound(
+            f"No memory came from {group!r}.", hint="`recollect show ID` names a memory's group."
+        )
     wanted: dict[Scope, tuple[str, ...]] = {}
     for scope in dict.fromkeys(scope for scope, _ in named):
         reader, ids = app.reader(scope), [id for where, id in named if where is scope]
-        merged = (one.old for one in reader.records(Alias, new=ids))  # their words live on in what they became
+        merged = (
+            one.old for one in reader.records(Alias, new=ids)
+        )  # their words live on in what they became
         wanted[scope] = tuple(dict.fromkeys([*ids, *merged]))
         for memory in filter(None, (reader.get(id, follow=False) for id in wanted[scope])):
             memories.refuse_note_file(app, scope, memory)
@@ -248,7 +289,9 @@ def erase(app: App, names: tuple[str, ...] = (), *, group: str | None = None) ->
         store = app.writer(scope)
         _forget_files(store, gone)
         teams.queue_purge(app, scope, store, gone)
-        emptied += store.purge(gone, app.change_header("purge", f"Purged {counted(len(gone), 'memory', 'memories')}"))
+        emptied += store.purge(
+            gone, app.change_header("purge", f"Purged {counted(len(gone), 'memory', 'memories')}")
+        )
         for copy in backups_of(store.path):
             if _erase_in_copy(copy, gone):
                 copies += 1
@@ -257,13 +300,24 @@ def erase(app: App, names: tuple[str, ...] = (), *, group: str | None = None) ->
     for path in validate.log_files(app):
         with suppress(OSError, HomeRefused):
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
-            write_private(path, "".join(line for line in lines if not any(id in line for id in listed)))
-    edited = rule_copies.erase(app, lambda text: any(id in text for id in listed))  # a person edited these files
-    left += [f"Not changed, may still contain them: {one}." for one in (*edited, *set_aside_files(app))]
+            write_private(
+                path, "".join(line for line in lines if not any(id in line for id in listed))
+            )
+    edited = rule_copies.erase(
+        app, lambda text: any(id in text for id in listed)
+    )  # a person edited these files
+    left += [
+        f"Not changed, may still contain them: {one}." for one in (*edited, *set_aside_files(app))
+    ]
     app.log.line("purge", memories=len(listed), entries=emptied, backups=copies)
     entries = counted(emptied, "journal entry", "journal entries")
     summary = f"Erased {many}; removed them from {entries} and {counted(copies, 'backup')}."
-    facts: dict[str, Json] = {"dry_run": False, "ids": [*listed], "journal_entries": emptied, "backups": copies}
+    facts: dict[str, Json] = {
+        "dry_run": False,
+        "ids": [*listed],
+        "journal_entries": emptied,
+        "backups": copies,
+    }
     return Summary(summary, facts, tuple(left))
 
 
@@ -287,4 +341,6 @@ def _forget_files(store: Store, ids: tuple[str, ...]) -> None:
     """Removes what is known of their files, links and flags."""
     note_files.forget(store, ids)
     with store.transaction():
-        OUTDATED.write(store, {id: hash for id, hash in OUTDATED.read(store).items() if id not in ids})
+        OUTDATED.write(
+            store, {id: hash for id, hash in OUTDATED.read(store).items() if id not in ids}
+        )

@@ -34,7 +34,11 @@ from recollect.wire.place import expected_runtime, find_place, is_usable
 _REINSTALL = "pip install --force-reinstall recollect"
 _UPGRADE = "pip install --upgrade apsw"
 _LOW_SPACE_BYTES = 100_000_000
-_SOUND_SQLITE = (3, 51, 3)  # before it, a write-ahead log could be reset under a reader and corrupt the file
+_SOUND_SQLITE = (
+    3,
+    51,
+    3,
+)  # before it, a write-ahead log could be reset under a reader and corrupt the file
 
 
 def status(app: App) -> Overview:
@@ -43,10 +47,22 @@ def status(app: App) -> Overview:
 
     stores, now = [], app.clock.now()
     fading = {(str(Kind.THREAD), str(status)) for status in REACHED}
-    for scope, store in app.scopes():  # each thread under the status that its age gives, which is never written
+    for (
+        scope,
+        store,
+    ) in app.scopes():  # each thread under the status that its age gives, which is never written
         counts = store.counts()
-        by = Counter({(kind, state): n for kind, state, n in counts.by_kind_and_status if (kind, state) not in fading})
-        by.update((str(Kind.THREAD), str(status_at(one, now=now, rules=app.age_rules))) for one in store.sketches())
+        by = Counter(
+            {
+                (kind, state): n
+                for kind, state, n in counts.by_kind_and_status
+                if (kind, state) not in fading
+            }
+        )
+        by.update(
+            (str(Kind.THREAD), str(status_at(one, now=now, rules=app.age_rules)))
+            for one in store.sketches()
+        )
         by_status = tuple((*pair, number) for pair, number in sorted(by.items()))
         stores.append((scope, str(store.path), replace(counts, by_kind_and_status=by_status)))
     project = app.project
@@ -85,17 +101,24 @@ def config(
         app.home.prepare()
         file = read_snapshot(app.home.conf)
         replace_file(file, settings.change_text(file.text, setting.name, wanted).encode())
-        app.settings = settings.load(app.home.conf, app.project.conf if app.project else None, settings.environment())
+        app.settings = settings.load(
+            app.home.conf, app.project.conf if app.project else None, settings.environment()
+        )
         app.log.line("config", name=setting.name, value=app.settings.text(setting.name))
     found = _configured(app, setting.name)
     if not app.dry_run and wanted not in (None, app.settings.text(setting.name)):
         source = app.settings.source(setting.name)
-        found = replace(found, problems=(f"Written, but not in force here: {source} says otherwise.",))
+        found = replace(
+            found, problems=(f"Written, but not in force here: {source} says otherwise.",)
+        )
     return replace(found, is_change=True, before=before, dry_run=app.dry_run)
 
 
 def _configured(app: App, name: str = "") -> Configured:
-    shown = [{"name": v.name, "value": v.value, "source": v.source, "reason": v.reason} for v in app.settings.values]
+    shown = [
+        {"name": v.name, "value": v.value, "source": v.source, "reason": v.reason}
+        for v in app.settings.values
+    ]
     problems = app.settings.problems if not name else ()
     return Configured(tuple(one for one in shown if name in ("", one["name"])), problems)
 
@@ -110,27 +133,59 @@ def doctor(app: App) -> Checkup:
     is_sound = tuple(int(part) for part in sqlite.split(".")) >= _SOUND_SQLITE
     place = next(path for path in (app.home.root, *app.home.root.parents) if path.exists())
     free = shutil.disk_usage(place).free
-    conf, problems = str(app.home.conf) if app.home.conf.exists() else "defaults", app.settings.problems[:3]
+    conf, problems = (
+        str(app.home.conf) if app.home.conf.exists() else "defaults",
+        app.settings.problems[:3],
+    )
     present = [scope for scope in Scope if app.store_path(scope) is not None]
-    ours = [scope for scope in present if scope is not Scope.TEAM]  # the rest is a copy of what the server has
+    ours = [
+        scope for scope in present if scope is not Scope.TEAM
+    ]  # the rest is a copy of what the server has
     unsaved = " and ".join(scope for scope in ours if not backups_of(app.store_path(scope)))
     project = f"{app.project.name} at {app.project.root}" if app.project else ""
     damaged = len(set_aside_files(app))
     checks = [
         Check("Python", Mark.GOOD, f"{version} at {sys.executable}"),
-        Check("SQLite", Mark.GOOD, sqlite) if is_sound else Check("SQLite", Mark.BAD, sqlite, _UPGRADE),
+        Check("SQLite", Mark.GOOD, sqlite)
+        if is_sound
+        else Check("SQLite", Mark.BAD, sqlite, _UPGRADE),
         _model(app),
         _home(app),
         _runtime(app),
-        _warn_if(free < _LOW_SPACE_BYTES, "disk", f"{free / 1e9:.1f} GB free", repair="free some space"),
+        _warn_if(
+            free < _LOW_SPACE_BYTES, "disk", f"{free / 1e9:.1f} GB free", repair="free some space"
+        ),
         _warn_if(problems, "settings", conf, "; ".join(map(str, problems)), "recollect config"),
-        _warn_if(not project, "project", project, "none: the home folder is never one", "cd into a project"),
+        _warn_if(
+            not project,
+            "project",
+            project,
+            "none: the home folder is never one",
+            "cd into a project",
+        ),
         *(_store(app, scope) for scope in present),
-        _warn_if(unsaved, "backups", "every database has one", f"none for the {unsaved} database", "recollect backup"),
-        _warn_if(damaged, "damage", "none found", f"{counted(damaged, 'damaged file')} set aside", "recollect recover"),
+        _warn_if(
+            unsaved,
+            "backups",
+            "every database has one",
+            f"none for the {unsaved} database",
+            "recollect backup",
+        ),
+        _warn_if(
+            damaged,
+            "damage",
+            "none found",
+            f"{counted(damaged, 'damaged file')} set aside",
+            "recollect recover",
+        ),
     ]
     checks += [Check(name, Mark.GOOD, state) for name, state in install.copies_status(app).items()]
-    checks += [*notes.checks(app), language_model.check(app), *team.checks(app), *agent_pieces.checks(app)]
+    checks += [
+        *notes.checks(app),
+        language_model.check(app),
+        *team.checks(app),
+        *agent_pieces.checks(app),
+    ]
     return Checkup(tuple(checks))
 
 
@@ -144,7 +199,9 @@ def _model(app: App) -> Check:
     except RecollectError as problem:
         # pip cannot repair a setting, a folder or a server.
         repair = _REINSTALL if isinstance(problem, ModelMissing | ModelBroken) else problem.hint
-        return Check("model", Mark.WARN, f"{problem.message} Recall goes on with words alone.", repair)
+        return Check(
+            "model", Mark.WARN, f"{problem.message} Recall goes on with words alone.", repair
+        )
 
 
 def _home(app: App) -> Check:
@@ -168,7 +225,10 @@ def _is_exposed(path: Path) -> bool:
 def _runtime(app: App) -> Check:
     """Where hooks meet the daemon. Its name can be guessed, so another user may have made it first."""
     home = str(app.home.root)
-    expected, used = expected_runtime(home, settings.environment()), find_place(home, settings.environment()).runtime
+    expected, used = (
+        expected_runtime(home, settings.environment()),
+        find_place(home, settings.environment()).runtime,
+    )
     if used == expected:
         return Check("runtime", Mark.GOOD, used)
     is_blocked = os.path.lexists(used) and not is_usable(used)
@@ -181,11 +241,16 @@ def _runtime(app: App) -> Check:
         problem, repair = "cannot be created", "set TMPDIR to a folder that you can write to"
     else:
         if sys.platform != "win32" and found.st_uid != os.geteuid():
-            problem, repair = f"belongs to user {found.st_uid}", f"sudo mv {quoted} {quoted}.not-ours"
+            problem, repair = (
+                f"belongs to user {found.st_uid}",
+                f"sudo mv {quoted} {quoted}.not-ours",
+            )
         elif not stat.S_ISDIR(found.st_mode):
             problem, repair = "is not a folder", f"rm {quoted}"
     if is_blocked:
-        return Check("runtime", Mark.BAD, f"{used} {problem}, so hooks cannot reach the daemon", repair)
+        return Check(
+            "runtime", Mark.BAD, f"{used} {problem}, so hooks cannot reach the daemon", repair
+        )
     return Check("runtime", Mark.WARN, f"{expected} {problem}; {used} is used instead", repair)
 
 
@@ -197,6 +262,10 @@ def _store(app: App, scope: Scope) -> Check:
     except RecollectError as problem:
         return Check(name, Mark.BAD, problem.message, problem.hint)
     if _is_exposed(Path(str(store.path))):
-        return Check(name, Mark.BAD, f"{store.path} can be read by others", f"chmod 600 {store.path}")
+        return Check(
+            name, Mark.BAD, f"{store.path} can be read by others", f"chmod 600 {store.path}"
+        )
     held = sum(count for _, _, count in counts.by_kind_and_status)
-    return Check(name, Mark.GOOD, f"{counted(held, 'memory', 'memories')}, {counts.bytes / 1e6:.1f} MB")
+    return Check(
+        name, Mark.GOOD, f"{counted(held, 'memory', 'memories')}, {counts.bytes / 1e6:.1f} MB"
+    )

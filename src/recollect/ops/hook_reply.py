@@ -35,14 +35,18 @@ class SubagentTasks:
     """What subagents were given to do: their start does not say, the call before it did. Words, so in memory alone."""
 
     def __init__(self) -> None:
-        self._tasks: deque[tuple[str, str, str]] = deque(maxlen=_MAX_TASKS)  # session, kind of agent, task
+        self._tasks: deque[tuple[str, str, str]] = deque(
+            maxlen=_MAX_TASKS
+        )  # session, kind of agent, task
         self._guard = threading.Lock()
 
     def add(self, session: str, call: ToolCall) -> None:
         task, kind = call.input.get("prompt"), call.input.get("subagent_type")
         if isinstance(task, str) and (isinstance(kind, str) or "description" in call.input):
             with self._guard:
-                self._tasks.append((session, kind if isinstance(kind, str) else "", task[:_TASK_CHARS]))
+                self._tasks.append(
+                    (session, kind if isinstance(kind, str) else "", task[:_TASK_CHARS])
+                )
 
     def pop(self, session: str, kind: str) -> str:
         """The session's oldest task for this kind of agent, or its oldest at all. Empty if none is known."""
@@ -61,7 +65,9 @@ class HookRequest(Struct):
     tasks: SubagentTasks
     folder: Path  # where the answers of virtual files go
     transcript_bytes: int = 0  # how long the transcript was before the event
-    unwritten: list[str] = field(default_factory=list)  # why something was not: then the hook keeps its pointer
+    unwritten: list[str] = field(
+        default_factory=list
+    )  # why something was not: then the hook keeps its pointer
 
     @property
     def left_s(self) -> float:
@@ -82,7 +88,9 @@ class HookRequest(Struct):
             raise
         except RecollectError as problem:
             event = self.event
-            self.app.log.line("not-kept", of=event.name, session=event.session_id, problem=problem.message)
+            self.app.log.line(
+                "not-kept", of=event.name, session=event.session_id, problem=problem.message
+            )
             self.unwritten.append(problem.message)
             return False
         return True
@@ -109,7 +117,11 @@ class PromptSearch(Struct):
 
     def with_remark(self, remark: str) -> PromptSearch:
         """About how it was searched."""
-        return replace(self, found=replace(self.found, how=f"{self.found.how}; {remark}")) if self.found else self
+        return (
+            replace(self, found=replace(self.found, how=f"{self.found.how}; {remark}"))
+            if self.found
+            else self
+        )
 
 
 NOT_SEARCHED = PromptSearch(None, "not asked")
@@ -121,10 +133,16 @@ class HookReply(Struct):
     injection: Injection | None = None  # None: nothing is recorded or logged
     outcome: PromptSearch = NOT_SEARCHED
     listed: Found | None = None  # what was loaded without a search
-    write: Callable[[HookRequest], object] | None = None  # what the reply need not wait for; nothing comes in between
-    record_shown: Callable[[App], None] | None = None  # what counts as shown, once the reply was printed
+    write: Callable[[HookRequest], object] | None = (
+        None  # what the reply need not wait for; nothing comes in between
+    )
+    record_shown: Callable[[App], None] | None = (
+        None  # what counts as shown, once the reply was printed
+    )
     waiting: Sequence[str] = ()  # notices that waited for this reply, which shows them
-    after: Callable[[HookRequest, bool], None] | None = None  # the last of all; told whether it was printed
+    after: Callable[[HookRequest, bool], None] | None = (
+        None  # the last of all; told whether it was printed
+    )
     # A better reply that takes this many seconds, for a hook that can wait, made with an App that no other waits for.
     slower: tuple[float, Callable[[HookRequest], HookReply]] | None = None
 
@@ -152,8 +170,12 @@ class HookReply(Struct):
             left_out = {drop.id for drop in injection.left_out}
             for number, found in enumerate(self.recalls):
                 kept = tuple(one for one in found.found if one.hit.memory.id not in left_out)
-                told = injected if number == 0 else injected | {"chars": 0}  # both in one text, which counts once
-                record_recall(app, replace(found, found=kept, drops=(*injection.left_out, *found.drops)), told)
+                told = (
+                    injected if number == 0 else injected | {"chars": 0}
+                )  # both in one text, which counts once
+                record_recall(
+                    app, replace(found, found=kept, drops=(*injection.left_out, *found.drops)), told
+                )
             if delivered and self.waiting:
                 notices.clear(app, self.waiting)
             count_answer(app, event.name, shown if delivered else 0, chars, took_ms)
@@ -193,10 +215,16 @@ def inject(
     return replace(made, record_shown=shown if marks else None)
 
 
-def list_loaded(app: App, what: str, memories: Mapping[str, tuple[Scope, Memory]], injection: Injection) -> Found:
+def list_loaded(
+    app: App, what: str, memories: Mapping[str, tuple[Scope, Memory]], injection: Injection
+) -> Found:
     """So that `why` can say of something that was simply loaded that it was, and when."""
     ids = {memory_of(mark) for mark in injection.shown}
-    hits = [(scope, Hit(memory, 1.0, (("listed", 1.0),))) for scope, memory in memories.values() if memory.id in ids]
+    hits = [
+        (scope, Hit(memory, 1.0, (("listed", 1.0),)))
+        for scope, memory in memories.values()
+        if memory.id in ids
+    ]
     return found_without_search(app, what, hits, ALWAYS_LOADED)
 
 
@@ -223,7 +251,9 @@ def end_turn(request: HookRequest) -> HookReply:
 def end_session(request: HookRequest) -> HookReply:
     """Removes the session's runtime files; what is durable stays."""
     _remove_folder(request.session_folder)
-    if request.event.reads_below:  # it stands among an agent's own files, where nothing of ours stays without use
+    if (
+        request.event.reads_below
+    ):  # it stands among an agent's own files, where nothing of ours stays without use
         with suppress(OSError):
             os.rmdir(request.folder)
             os.rmdir(request.folder.parent)
@@ -235,7 +265,9 @@ def sweep_old_answers(folder: Path, now: Moment) -> None:
     now_s = now.micros / 1_000_000
     with suppress(OSError):
         for session in [one for one in os.scandir(folder) if one.is_dir(follow_symlinks=False)]:
-            newest_s = max(os.stat(path).st_mtime for path in (session.path, *os.scandir(session.path)))
+            newest_s = max(
+                os.stat(path).st_mtime for path in (session.path, *os.scandir(session.path))
+            )
             if abs(now_s - newest_s) > DAY_SECONDS:
                 _remove_folder(Path(session.path))
 

@@ -41,18 +41,26 @@ _NOTHING = "Nothing was imported."
 _NESTED_TYPE = re.compile(r"^\s+type:\s*[\"']?([^\"'\s]+)", re.MULTILINE)
 
 File = Annotated[str | None, Arg("Its file; by default the usual one.", metavar="[FILE]")]
-Called = Annotated[str | None, Arg("What this project is called there, if not by its folder.", metavar="NAME")]
+Called = Annotated[
+    str | None, Arg("What this project is called there, if not by its folder.", metavar="NAME")
+]
 
 
-def claude_mem(app: App, file: File = None, *, called: Called = None, user: User = False) -> Summary:
+def claude_mem(
+    app: App, file: File = None, *, called: Called = None, user: User = False
+) -> Summary:
     return _import_database(app, "claude-mem", file, called, user)
 
 
-def claude_recall(app: App, file: File = None, *, called: Called = None, user: User = False) -> Summary:
+def claude_recall(
+    app: App, file: File = None, *, called: Called = None, user: User = False
+) -> Summary:
     return _import_database(app, "claude-recall", file, called, user)
 
 
-def _import_database(app: App, program: str, file: str | None, called: str | None, user: bool) -> Summary:
+def _import_database(
+    app: App, program: str, file: str | None, called: str | None, user: bool
+) -> Summary:
     from recollect.store import read_tables
 
     usual, tables = foreign.DATABASES[program]
@@ -65,24 +73,33 @@ def _import_database(app: App, program: str, file: str | None, called: str | Non
 
 
 def mcp_memory(
-    app: App, file: Annotated[str, Arg("The server's file of JSON lines.", metavar="FILE")], *, user: User = False
+    app: App,
+    file: Annotated[str, Arg("The server's file of JSON lines.", metavar="FILE")],
+    *,
+    user: User = False,
 ) -> Summary:
     found: list[ForeignMemory | ForeignLink] = []
     for number, line in enumerate(_read_text(Path(file)).splitlines(), start=1):
         if line.strip():
             try:
-                read = foreign.entity_or_relation(json.loads(line) if len(line) <= 5_000_000 else None)
+                read = foreign.entity_or_relation(
+                    json.loads(line) if len(line) <= 5_000_000 else None
+                )
             except (ValueError, RecursionError):
                 read = None
             if read is None:
-                raise BadImport(Path(file).name, number, "it is neither an entity nor a relation", hint=_NOTHING)
+                raise BadImport(
+                    Path(file).name, number, "it is neither an entity nor a relation", hint=_NOTHING
+                )
             found.append(read)
     return _import(app, "mcp-memory", found, user=user)
 
 
 def memory_folder(
     app: App,
-    folder: Annotated[str | None, Arg("Where it keeps its memory of this project, if elsewhere.", "[FOLDER]")] = None,
+    folder: Annotated[
+        str | None, Arg("Where it keeps its memory of this project, if elsewhere.", "[FOLDER]")
+    ] = None,
     *,
     user: User = False,
 ) -> Summary:
@@ -91,7 +108,9 @@ def memory_folder(
     owner = default_agent()
     place = Path(folder) if folder else owner.own_memory(app.places)[1]
     if not place.is_dir():
-        raise NotFound(f"There is no folder {place}.", hint=f"{owner.TITLE} has no notes on this project yet.")
+        raise NotFound(
+            f"There is no folder {place}.", hint=f"{owner.TITLE} has no notes on this project yet."
+        )
     found = []
     for path in sorted(place.glob("*.md")):
         if owner.is_rule_file_name(path.name) or path.name == owner.INDEX_FILE:
@@ -101,21 +120,33 @@ def memory_folder(
         if head:
             nested = _NESTED_TYPE.search(text[: head.end])  # newer files have it one level down
             fields = {"type": nested[1]} if nested else {}
-            fields |= {name: one.value for name, one in head.fields.items() if isinstance(one.value, str)}
+            fields |= {
+                name: one.value for name, one in head.fields.items() if isinstance(one.value, str)
+            }
         at = Moment(path.stat().st_mtime_ns // 1_000)
-        found.append(foreign.agent_note(path.name, fields, text[head.after :] if head else text, at))
+        found.append(
+            foreign.agent_note(path.name, fields, text[head.after :] if head else text, at)
+        )
     return _import(app, "memory-folder", found, user=user)
 
 
 def rules_file(
     app: App,
-    file: Annotated[str | None, Arg("A Markdown file of rules; by default the agent's own.", "[FILE]")] = None,
+    file: Annotated[
+        str | None, Arg("A Markdown file of rules; by default the agent's own.", "[FILE]")
+    ] = None,
     *,
     user: User = False,
 ) -> Summary:
-    paths = [Path(file)] if file else [path for path in default_agent().rule_files(app.places) if path.is_file()]
+    paths = (
+        [Path(file)]
+        if file
+        else [path for path in default_agent().rule_files(app.places) if path.is_file()]
+    )
     if not paths:
-        raise NotFound("There is no file of rules here.", hint="Name one: `recollect import rules AGENTS.md`")
+        raise NotFound(
+            "There is no file of rules here.", hint="Name one: `recollect import rules AGENTS.md`"
+        )
     found = []
     for one in (item for path in paths for item in foreign.rule_items(_read_text(path))):
         verdict = find_rules(without_ours(one.body)).verdict
@@ -130,11 +161,18 @@ def _read_text(path: Path) -> str:
     except UnicodeDecodeError:
         raise BadInput(f"{path} is not UTF-8 text.", hint=_NOTHING) from None
     except OSError as problem:
-        raise NotFound(f"{path} cannot be read: {problem.strerror or problem}.", hint=_NOTHING) from None
+        raise NotFound(
+            f"{path} cannot be read: {problem.strerror or problem}.", hint=_NOTHING
+        ) from None
 
 
 def _import(
-    app: App, source: str, found: Sequence[ForeignMemory | ForeignLink], *, called: str | None = None, user: bool
+    app: App,
+    source: str,
+    found: Sequence[ForeignMemory | ForeignLink],
+    *,
+    called: str | None = None,
+    user: bool,
 ) -> Summary:
     scope = scope_of(user)
     app.require_scope(scope)
@@ -154,10 +192,14 @@ def _import(
     def make(store: Store) -> Plan:
         fresh = [create for create in work.new if store.get(create.memory.id, follow=False) is None]
         new = {create.memory.id for create in fresh}
-        return Plan.of([*fresh, *(Link(one) for one in links.values() if new & {one.source, one.target})])
+        return Plan.of(
+            [*fresh, *(Link(one) for one in links.values() if new & {one.source, one.target})]
+        )
 
     many = counted(len(work.new), "memory", "memories")
-    done = app.commit(scope, "import", make, lambda _: f"Imported {many} from {source}", actor=IMPORT_ACTOR)
+    done = app.commit(
+        scope, "import", make, lambda _: f"Imported {many} from {source}", actor=IMPORT_ACTOR
+    )
     rules = sum(one.memory.kind is Kind.RULE for one in work.new)
     facts: dict[str, Json] = {
         "source": source, "read": len(every), "new": len(work.new), "threads": len(work.new) - rules, "rules": rules,
@@ -171,15 +213,23 @@ def _import(
     if work.known or work.duplicates:
         lines.append(f"{work.known:,} were already known; {work.duplicates:,} are duplicates.")
     if work.junk:
-        lines.append(f"Not worth keeping: {', '.join(f'{many:,} {why}' for why, many in work.junk.most_common())}.")
+        lines.append(
+            f"Not worth keeping: {', '.join(f'{many:,} {why}' for why, many in work.junk.most_common())}."
+        )
     if work.secrets:
-        lines.append(f"Secrets removed: {', '.join(f'{kind} ({many})' for kind, many in work.secrets.most_common())}.")
+        lines.append(
+            f"Secrets removed: {', '.join(f'{kind} ({many})' for kind, many in work.secrets.most_common())}."
+        )
     if app.dry_run:
-        lines += [f"  {one.memory.kind}: {clip(one.memory.title, 100)}" for one in work.new[:_MAX_SHOWN]]
+        lines += [
+            f"  {one.memory.kind}: {clip(one.memory.title, 100)}" for one in work.new[:_MAX_SHOWN]
+        ]
     notes = ["The rules wait in the inbox: `recollect inbox`."] if rules else []
     notes += ["`recollect undo` takes it back."] if done.change else []
     if work.other_projects:
-        most = ", ".join(f"{name} ({many:,})" for name, many in work.other_projects.most_common(_MAX_SHOWN))
+        most = ", ".join(
+            f"{name} ({many:,})" for name, many in work.other_projects.most_common(_MAX_SHOWN)
+        )
         others = f"Skipped {work.other_projects.total():,} from other projects: {most}."
         notes.insert(0, f"{others} If this project has another name there, pass --called NAME.")
     return Summary("\n".join(lines), facts, tuple(notes))
@@ -193,7 +243,11 @@ class _Import:
         self.now = app.clock.now()
         self.new: list[Create] = []
         self.known = self.duplicates = 0
-        self.junk, self.other_projects, self.secrets = Counter[str](), Counter[str](), Counter[str]()
+        self.junk, self.other_projects, self.secrets = (
+            Counter[str](),
+            Counter[str](),
+            Counter[str](),
+        )
         self.ids: dict[str, str] = {}  # by the keys of the other program
         self._by_words: dict[tuple[Kind, str], str] = {}
         self._rules: list[tuple[str, str]] = []
@@ -210,15 +264,21 @@ class _Import:
             return
         body = self._clean(one.body, self._app.settings.count("MEMORY_MAX_BODY_CHARS"))
         title = one_line(self._clean(one.title, MAX_TITLE_CHARS)) or first_line_title(body)
-        topics = (one_line(self._clean(topic, MAX_TOPIC_CHARS)) for topic in one.topics[:MAX_TOPICS])
-        one = replace(one, title=title, body=body or title, topics=tuple(dict.fromkeys(filter(None, topics))))
+        topics = (
+            one_line(self._clean(topic, MAX_TOPIC_CHARS)) for topic in one.topics[:MAX_TOPICS]
+        )
+        one = replace(
+            one, title=title, body=body or title, topics=tuple(dict.fromkeys(filter(None, topics)))
+        )
         at = min(one.at or self.now, self.now)
         # The same id each time the same thing is read, where its day is known.
         mark = hashlib.sha256(f"{self._source}\n{one.key}".encode()).hexdigest()[:6]
         id = f"{one.kind}_{at.stamp()}_{mark}"
         known = id if id in self._before else self._by_words.get(_words(one))
         if known is None and one.kind is Kind.RULE:
-            known = next((id for body, id in self._rules if rule_relations.says_same(one.body, body)), None)
+            known = next(
+                (id for body, id in self._rules if rule_relations.says_same(one.body, body)), None
+            )
         self.ids.setdefault(one.key, known or id)
         if known is None:
             self._remember(one, id)
@@ -249,9 +309,13 @@ class _Import:
             id=id, title=one.title, body=one.body, topics=one.topics, tags=one.tags, origin=self._source, lane=one.lane,
             created_at=at, last_active_at=at, reinforced_at=self.now,  # it begins to fade when it is imported
         )  # fmt: skip
-        return Create(thread, (Message(id.replace("thread", "message", 1), id, at, self._source, one.body),))
+        return Create(
+            thread, (Message(id.replace("thread", "message", 1), id, at, self._source, one.body),)
+        )
 
 
 def _words(one: Memory | ForeignMemory) -> tuple[Kind, str]:
     """Rules are their words; threads of one text may still be two if they have two names."""
-    return one.kind, foreign.words_key(one.body if one.kind is Kind.RULE else f"{one.title}\n{one.body}")
+    return one.kind, foreign.words_key(
+        one.body if one.kind is Kind.RULE else f"{one.title}\n{one.body}"
+    )

@@ -24,7 +24,17 @@ from recollect.base.settings import environment
 from recollect.base.text import counted
 from recollect.integrations import agent_pieces, rule_copies
 from recollect.integrations.agent_pieces import CALLING, COMMAND, HOOKS, PLUGIN, SERVER
-from recollect.integrations.pieces import UNSETTLED, Change, Entries, Outcome, Receipt, Receipts, Work, changes, preview
+from recollect.integrations.pieces import (
+    UNSETTLED,
+    Change,
+    Entries,
+    Outcome,
+    Receipt,
+    Receipts,
+    Work,
+    changes,
+    preview,
+)
 from recollect.integrations.rule_copies import KINDS, RULES_SYNC, SKILLS, Copies
 from recollect.model.codec import Json
 from recollect.model.result import Scope, Summary
@@ -34,15 +44,24 @@ from recollect.wire import client, place, stub
 _STOP_S = 2.5  # a daemon that ends takes two seconds at most
 _REQUIRED = (HOOKS, PLUGIN)
 _IMPORT = "recollect import sessions"
-_Agents = Annotated[tuple[str, ...], Arg("Which agent; repeat it for several.", metavar="NAME", many=True)]
+_Agents = Annotated[
+    tuple[str, ...], Arg("Which agent; repeat it for several.", metavar="NAME", many=True)
+]
 _User = Annotated[bool, Arg("In your own settings, for every project (the default).")]
 _Project = Annotated[bool, Arg("In this project's settings, which its repository shares.")]
 _Local = Annotated[bool, Arg("In this project's settings on this machine alone.")]
-_Off = Annotated[bool, Arg("Remove what was written here, and write nothing more until this is called again.")]
+_Off = Annotated[
+    bool, Arg("Remove what was written here, and write nothing more until this is called again.")
+]
 
 
 def install(
-    app: App, *, agent: _Agents = (), user: _User = False, project: _Project = False, local: _Local = False
+    app: App,
+    *,
+    agent: _Agents = (),
+    user: _User = False,
+    project: _Project = False,
+    local: _Local = False,
 ) -> Summary:
     level, chosen = _choice(agent or (DEFAULT_HOST,), user, project, local)
     pieces = [piece for host in chosen for piece in agent_pieces.pieces(app, host, level)]
@@ -58,22 +77,38 @@ def install(
         for piece in (*pieces, *([command] if command else [])):
             _require(work.change(piece, wanted=True))
     if app.dry_run:
-        return _plan(work, [] if has_scripts else [("add", f"{app.home.root}/bin/", "the scripts that agents call")])
+        return _plan(
+            work,
+            []
+            if has_scripts
+            else [("add", f"{app.home.root}/bin/", "the scripts that agents call")],
+        )
     if work.changed:
         app.log.line("install", hosts=",".join(chosen), level=level)
     return _summary(work, _next_steps(work, level, chosen, is_named=bool(agent)))
 
 
 def uninstall(
-    app: App, *, agent: _Agents = (), user: _User = False, project: _Project = False, local: _Local = False
+    app: App,
+    *,
+    agent: _Agents = (),
+    user: _User = False,
+    project: _Project = False,
+    local: _Local = False,
 ) -> Summary:
     level, chosen = _choice(agent, user, project, local)
     for host in chosen:
         agent_pieces.check_level(host, level)
     with changes(app) as work:
-        if not chosen:  # all that call us at this level, or did when we last looked; without any, the usual one
+        if (
+            not chosen
+        ):  # all that call us at this level, or did when we last looked; without any, the usual one
             recorded = {one.host for one in work.receipts.of(*CALLING) if one.level == level}
-            found = [host for host in callers() if host in recorded or agent_pieces.calls_us(app, host, level)]
+            found = [
+                host
+                for host in callers()
+                if host in recorded or agent_pieces.calls_us(app, host, level)
+            ]
             chosen = tuple(found) or (DEFAULT_HOST,)
         for host in chosen:
             # Of two pieces in one file the later one goes first, so that each finds the file as it left it.
@@ -95,23 +130,38 @@ def uninstall(
     if still:
         return _summary(work, [f"Still called from {', '.join(still)}."])
     if plugin:
-        return _summary(work, [f"The plugin {plugin.name} still calls Recollect: `{plugin.remove}` removes it."])
+        return _summary(
+            work, [f"The plugin {plugin.name} still calls Recollect: `{plugin.remove}` removes it."]
+        )
     notes = rule_copies.withdraw_all(app)
     stub.remove_hook(str(app.home.root))
     at = place.follow(place.find_place(str(app.home.root), environment()))
     with suppress(client.Unanswered):
         client.ask(at, {"op": "stop"}, b"", _STOP_S)
-    client.remove_runtime(at, time.monotonic() + _STOP_S)  # a daemon that does not end in time keeps its files
+    client.remove_runtime(
+        at, time.monotonic() + _STOP_S
+    )  # a daemon that does not end in time keeps its files
     return _summary(work, [*notes, f"Memories stay in {app.home.root}."])
 
 
-def _choice(named: tuple[str, ...], user: bool, project: bool, local: bool) -> tuple[Level, tuple[str, ...]]:
-    asked = [level for level, on in ((Level.USER, user), (Level.PROJECT, project), (Level.LOCAL, local)) if on]
+def _choice(
+    named: tuple[str, ...], user: bool, project: bool, local: bool
+) -> tuple[Level, tuple[str, ...]]:
+    asked = [
+        level
+        for level, on in ((Level.USER, user), (Level.PROJECT, project), (Level.LOCAL, local))
+        if on
+    ]
     if len(asked) > 1:
-        raise BadInput(f"--{asked[0]} and --{asked[1]} cannot be combined.", hint="Run the command once for each.")
+        raise BadInput(
+            f"--{asked[0]} and --{asked[1]} cannot be combined.",
+            hint="Run the command once for each.",
+        )
     unknown = [name for name in named if name not in callers()]
     if unknown:
-        raise BadInput(f"No agent is known as {unknown[0]!r}.", hint=f"Known: {', '.join(callers())}.")
+        raise BadInput(
+            f"No agent is known as {unknown[0]!r}.", hint=f"Known: {', '.join(callers())}."
+        )
     return asked[0] if asked else Level.USER, tuple(dict.fromkeys(named))
 
 
@@ -121,7 +171,9 @@ def _require(outcome: Outcome) -> None:
     if change is not Change.LEFT or piece.kind not in _REQUIRED:
         return
     if reason.endswith(UNSETTLED):
-        raise Conflict(f"{reason}.", hint="Nothing was written. Close what writes it, and try again.")
+        raise Conflict(
+            f"{reason}.", hint="Nothing was written. Close what writes it, and try again."
+        )
     hint = "Move it away, and try again."
     if isinstance(piece, Entries):
         hint = f"Correct it, or make the change yourself. These are the hooks:\n{json.dumps(piece.tree, indent=2)}"
@@ -143,7 +195,11 @@ def _summary(work: Work, more: Iterable[str]) -> Summary:
     for piece, change, reason, _ in work.outcomes:
         if piece.kind in _ABLE:
             left = f": {reason}. It was left as it is."
-            done = left if change is Change.LEFT else f" {_DONE[change][_ABLE[piece.kind]]} ({piece.path})."
+            done = (
+                left
+                if change is Change.LEFT
+                else f" {_DONE[change][_ABLE[piece.kind]]} ({piece.path})."
+            )
             lines.append(agent_of(piece.host).TITLE + done)
         elif change is Change.LEFT:
             notes.append(f"Left alone: {reason}.")
@@ -163,17 +219,29 @@ def _facts(work: Work) -> dict[str, Json]:
 
 def _plan(work: Work, rows: list[tuple[str, str, str]]) -> Summary:
     """A dry run: every file that would change, then the differences in files of others."""
-    rows += [(str(one.change), str(one.piece.path), one.piece.what) for one in work.outcomes if one.is_change]
-    rows += [(str(one.change), str(one.piece.path), one.reason) for one in work.outcomes if one.change is Change.LEFT]
+    rows += [
+        (str(one.change), str(one.piece.path), one.piece.what)
+        for one in work.outcomes
+        if one.is_change
+    ]
+    rows += [
+        (str(one.change), str(one.piece.path), one.reason)
+        for one in work.outcomes
+        if one.change is Change.LEFT
+    ]
     if not rows:
         return Summary("Nothing would change.", _facts(work))
     wide, wider = (max(len(row[column]) for row in rows) for column in (0, 1))
     table = "".join(f"\n  {verb:<{wide}}  {path:<{wider}}  {what}" for verb, path, what in rows)
     diffs = [one.diff for one in work.outcomes if one.diff]
-    return Summary("\n\n".join((f"{counted(len(rows), 'change')} would be made:{table}", *diffs)), _facts(work))
+    return Summary(
+        "\n\n".join((f"{counted(len(rows), 'change')} would be made:{table}", *diffs)), _facts(work)
+    )
 
 
-def _next_steps(work: Work, level: Level, chosen: tuple[str, ...], *, is_named: bool) -> Iterator[str]:
+def _next_steps(
+    work: Work, level: Level, chosen: tuple[str, ...], *, is_named: bool
+) -> Iterator[str]:
     app = work.app
     yield from filter(None, (agent_of(host).unapproved(level, app.places) for host in chosen))
     plugin = default_agent().addon(app.places)
@@ -184,9 +252,14 @@ def _next_steps(work: Work, level: Level, chosen: tuple[str, ...], *, is_named: 
         others = "so they do nothing for others who share these settings; use --local to keep them private."
         yield f"The hooks point to {app.home.root}, {others}"
     here = [host for host in agent_pieces.agents_here(app) if host != DEFAULT_HOST and not is_named]
-    found = [host for host in here if not any(agent_pieces.calls_us(app, host, level) for level in Level)]
+    found = [
+        host for host in here if not any(agent_pieces.calls_us(app, host, level) for level in Level)
+    ]
     if found:
-        names, titles = " ".join(f"--agent {host}" for host in found), ", ".join(agent_of(host).TITLE for host in found)
+        names, titles = (
+            " ".join(f"--agent {host}" for host in found),
+            ", ".join(agent_of(host).TITLE for host in found),
+        )
         yield f"Also on this machine: {titles}. `recollect install {names}` connects them, too."
     if work.changed:
         from recollect.ops import past_sessions
@@ -217,7 +290,11 @@ def copies_status(app: App) -> dict[str, str]:
         kept = Receipts(app).of(copies.kind, root=root)
         last = max((one.at for one in kept), default="")
         state = "on" if app.settings.switch(copies.setting) else "off"
-        state = "on, but taken away here" if state == "on" and kept and all(one.off for one in kept) else state
+        state = (
+            "on, but taken away here"
+            if state == "on" and kept and all(one.off for one in kept)
+            else state
+        )
         found[copies.title.lower()] = f"{state}, last written {last}" if last else state
     return found
 

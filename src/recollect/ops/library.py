@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 Limit = Annotated[int, Arg("Maximum number of results.", metavar="N")]
-Muted = Annotated[bool, Arg("Only muted ones, which never helped and are not shown unasked; `restore` unmutes one.")]
+Muted = Annotated[
+    bool,
+    Arg("Only muted ones, which never helped and are not shown unasked; `restore` unmutes one."),
+]
 _COUNTED = 1_000  # at least so many are looked for: to count all of a hundred thousand takes longer than to list some
 _CAN_AGE_TO = {
     Status.SUSPENDED: (Status.ACTIVE, Status.SUSPENDED),
@@ -40,14 +43,22 @@ def listing(
     app: App,
     *,
     kind: Annotated[Kind | None, Arg("Only this kind.")] = None,
-    status: Annotated[Condition | None, Arg("Only those that are active, waiting for you, asleep and so on.")] = None,
+    status: Annotated[
+        Condition | None, Arg("Only those that are active, waiting for you, asleep and so on.")
+    ] = None,
     scope: Annotated[Scope | None, Arg("Only this store.")] = None,
     topic: Annotated[str | None, Arg("Only memories with this topic.")] = None,
     tag: Annotated[str | None, Arg("Only memories with this tag.")] = None,
-    group: Annotated[str | None, Arg("Only memories from this session, import or folder of notes.")] = None,
+    group: Annotated[
+        str | None, Arg("Only memories from this session, import or folder of notes.")
+    ] = None,
     source: Annotated[Lane | None, Arg("Only memories from this source.")] = None,
-    since: Annotated[str | None, Arg("Only memories active on or after this day.", metavar="DATE")] = None,
-    until: Annotated[str | None, Arg("Only memories active on or before this day.", metavar="DATE")] = None,
+    since: Annotated[
+        str | None, Arg("Only memories active on or after this day.", metavar="DATE")
+    ] = None,
+    until: Annotated[
+        str | None, Arg("Only memories active on or before this day.", metavar="DATE")
+    ] = None,
     limit: Limit = 50,
     offset: Annotated[int, Arg("How many to pass over, for the next page.", metavar="N")] = 0,
 ) -> Cards:
@@ -64,7 +75,10 @@ def listing(
 
 def links(
     app: App,
-    id: Annotated[str, Arg("The memory: an id, a title, a note's file, or a number of a list.", metavar="NAME")],
+    id: Annotated[
+        str,
+        Arg("The memory: an id, a title, a note's file, or a number of a list.", metavar="NAME"),
+    ],
     *,
     depth: Annotated[int, Arg("How many links away, 1 to 4.", metavar="N")] = 2,
     limit: Annotated[int, Arg("Maximum number of memories.", metavar="N")] = 40,
@@ -93,12 +107,23 @@ def links(
         for edge in edges.values()
         if edge.source in memories and edge.target in memories
     ]
-    facts: dict[str, Json] = {"id": memory.id, "scope": str(scope), "nodes": nodes, "edges": encode([*edges.values()])}
+    facts: dict[str, Json] = {
+        "id": memory.id,
+        "scope": str(scope),
+        "nodes": nodes,
+        "edges": encode([*edges.values()]),
+    }
     return Summary("\n".join(lines) or f"{memory.id} has no links.", facts)
 
 
 def list_kind(
-    app: App, kind: Kind, status: Status | None, limit: int, *, muted: bool = False, **filters: str | None
+    app: App,
+    kind: Kind,
+    status: Status | None,
+    limit: int,
+    *,
+    muted: bool = False,
+    **filters: str | None,
 ) -> Cards:
     """`filters` are those of a Query. Muted ones are listed whatever their status."""
     given: dict[str, Any] = {name: storable(value) for name, value in filters.items() if value}
@@ -110,12 +135,23 @@ def list_kind(
 
 
 def list_memories(
-    app: App, query: Query, limit: int, what: str, *, offset: int = 0, only: Scope | None = None, muted: bool = False
+    app: App,
+    query: Query,
+    limit: int,
+    what: str,
+    *,
+    offset: int = 0,
+    only: Scope | None = None,
+    muted: bool = False,
 ) -> Cards:
     """The last active first."""
     limit, offset = parse_limit(limit), max(0, offset)
     most = max(offset + limit, _COUNTED) + 1
-    query = replace(query, marks_against=MARKS_TO_MUTE, limit=-1) if muted else replace(query, limit=most)
+    query = (
+        replace(query, marks_against=MARKS_TO_MUTE, limit=-1)
+        if muted
+        else replace(query, limit=most)
+    )
     stores = {scope: store for scope, store in app.scopes() if only in (None, scope)}
     orders = {scope: _only_muted(store, found) if muted else found
               for scope, store in stores.items() for found in (store.order(query),)}  # fmt: skip
@@ -126,15 +162,22 @@ def list_memories(
         near += [(at, seq, scope) for at, seq in order[start : offset + limit]]
         before += start
     page = sorted(near, reverse=True)[offset - before :][:limit]
-    units = {scope: store.read_units([seq for _, seq, of in page if of is scope]) for scope, store in stores.items()}
+    units = {
+        scope: store.read_units([seq for _, seq, of in page if of is scope])
+        for scope, store in stores.items()
+    }
     found = {(scope, seq): memory for scope, read in units.items() for seq, memory, _ in read}
-    cards = tuple(card(app, scope, found[scope, seq]) for _, seq, scope in page if (scope, seq) in found)
+    cards = tuple(
+        card(app, scope, found[scope, seq]) for _, seq, scope in page if (scope, seq) in found
+    )
     is_cut = any(len(order) == most for order in orders.values()) and not muted
     return Cards(cards, what if cards or not muted else f"muted {what}", total, offset, is_cut)
 
 
 def _only_muted(store: Store, order: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    muted = {seq for seq, memory, _ in store.read_units([seq for _, seq in order]) if is_muted(memory)}
+    muted = {
+        seq for seq, memory, _ in store.read_units([seq for _, seq in order]) if is_muted(memory)
+    }
     return [(at, seq) for at, seq in order if seq in muted]
 
 
@@ -146,8 +189,14 @@ def aged_to(app: App, *statuses: Status) -> Aged:
 
 def card(app: App, scope: Scope, memory: Memory) -> Card:
     now, rules = app.clock.now(), app.age_rules
-    strong, useful = strength(memory, now=now, rules=rules), relevance(memory.ratings, memory.outcomes)
-    aged, importance = apply_age(memory, now=now, rules=rules), round(100 * min(1.0, strong) * useful)
+    strong, useful = (
+        strength(memory, now=now, rules=rules),
+        relevance(memory.ratings, memory.outcomes),
+    )
+    aged, importance = (
+        apply_age(memory, now=now, rules=rules),
+        round(100 * min(1.0, strong) * useful),
+    )
     stands = condition(aged, put_away=memory.status is Status.ARCHIVED)
     return Card(aged, strong, scope, importance, condition=stands)
 
@@ -157,11 +206,15 @@ def read_day(name: str, text: str | None, *, days_later: int = 0) -> Moment | No
     try:
         found = Moment.parse(text) if text is not None else None
     except (ValueError, OverflowError):
-        raise BadInput(f"{name} is {text!r}, which is not a date.", hint="Write it as 2026-11-15.") from None
+        raise BadInput(
+            f"{name} is {text!r}, which is not a date.", hint="Write it as 2026-11-15."
+        ) from None
     return found.plus(days=days_later) if found and found.micros % DAY_MICROS == 0 else found
 
 
 def parse_limit(limit: int) -> int:
     if limit < 1:
-        raise BadInput(f"limit is {limit}; at least 1 is needed.", hint="`--limit 20`, for example.")
+        raise BadInput(
+            f"limit is {limit}; at least 1 is needed.", hint="`--limit 20`, for example."
+        )
     return min(limit, 100_000)

@@ -29,12 +29,21 @@ from recollect.recall.selection import is_muted
 if TYPE_CHECKING:
     from recollect.store import Store
 
-Name = Annotated[str, Arg("The memory: an id, a title, a note's file, or a number of a list.", metavar="NAME")]
-Names = Annotated[tuple[str, ...], Arg("The memories: ids, titles, or numbers of a list.", metavar="NAME", many=True)]
+Name = Annotated[
+    str, Arg("The memory: an id, a title, a note's file, or a number of a list.", metavar="NAME")
+]
+Names = Annotated[
+    tuple[str, ...],
+    Arg("The memories: ids, titles, or numbers of a list.", metavar="NAME", many=True),
+]
 Topics = Annotated[tuple[str, ...], Arg("Topics, separated by commas.", metavar="A,B")]
 User = Annotated[bool, Arg("Keep it for every project, not only this one.")]
 Expect = Annotated[
-    str | None, Arg("Only if it still says what you saw: its version, which `show --json` has.", metavar="VERSION")
+    str | None,
+    Arg(
+        "Only if it still says what you saw: its version, which `show --json` has.",
+        metavar="VERSION",
+    ),
 ]
 From = Annotated[str, Arg("Where the link starts.", metavar="FROM")]
 To = Annotated[str, Arg("Where it ends.", metavar="TO")]
@@ -51,14 +60,18 @@ def threads(
     return list_kind(app, Kind.THREAD, status, limit, muted=muted, topic=topic)
 
 
-def show(app: App, id: Name, *, content: Annotated[bool, Arg("Print only its content.")] = False) -> Shown:
+def show(
+    app: App, id: Name, *, content: Annotated[bool, Arg("Print only its content.")] = False
+) -> Shown:
     shown = load_shown(app, id)
     if content:
         return replace(shown, content=True)
     scope, memory = shown.card.scope, shown.card.memory
     files = tuple(files_of(app, memory).items()) if scope is Scope.PROJECT else ()
     path = note_files.file_of(app, scope, memory)
-    return replace(shown, card=with_contexts(app, [shown.card])[0], files=files, file=str(path or ""))
+    return replace(
+        shown, card=with_contexts(app, [shown.card])[0], files=files, file=str(path or "")
+    )
 
 
 def load_shown(app: App, id: str) -> Shown:
@@ -66,14 +79,23 @@ def load_shown(app: App, id: str) -> Shown:
     scope, memory = app.find(id)
     store = app.reader(scope)
     _, messages, bridges, merged = load_whole(store, memory)
-    ends = [store.get(one.target if one.source == memory.id else one.source, follow=False) for one in bridges]
-    titled = tuple((bridge, end.title if end else "?") for bridge, end in zip(bridges, ends, strict=True))
-    return Shown(card(app, scope, memory), id if id in merged else memory.id, messages, titled, merged)
+    ends = [
+        store.get(one.target if one.source == memory.id else one.source, follow=False)
+        for one in bridges
+    ]
+    titled = tuple(
+        (bridge, end.title if end else "?") for bridge, end in zip(bridges, ends, strict=True)
+    )
+    return Shown(
+        card(app, scope, memory), id if id in merged else memory.id, messages, titled, merged
+    )
 
 
 def pin(
     app: App,
-    text: Annotated[str, Arg("What to keep, word for word; - reads standard input.", metavar="TEXT", stdin=True)],
+    text: Annotated[
+        str, Arg("What to keep, word for word; - reads standard input.", metavar="TEXT", stdin=True)
+    ],
     *,
     title: Annotated[str | None, Arg("A title; by default made from the text.")] = None,
     topics: Topics = (),
@@ -82,7 +104,9 @@ def pin(
 ) -> Done:
     content = app.redact_text("text", text)
     if not content.strip():
-        raise BadInput("There is nothing to pin: the text is empty.", hint='`recollect pin "What to remember"`')
+        raise BadInput(
+            "There is nothing to pin: the text is empty.", hint='`recollect pin "What to remember"`'
+        )
     boost, notes = clamp("boost", boost, 0.0, edits.MAX_BOOST)
     heading, named = app.redact_title(title), app.redact_topics(topics)
 
@@ -94,7 +118,9 @@ def pin(
         )  # fmt: skip
 
     weight = f"weight={1 + boost:.2f}"
-    done = app.commit(scope_of(user), "pin", make, lambda plan: f"Pinned as {plan.touched()[0]} ({weight})")
+    done = app.commit(
+        scope_of(user), "pin", make, lambda plan: f"Pinned as {plan.touched()[0]} ({weight})"
+    )
     return replace(done, notes=(*notes, *done.notes))
 
 
@@ -103,8 +129,12 @@ def edit(
     id: Name,
     *,
     title: Annotated[str | None, Arg("The new title.")] = None,
-    body: Annotated[str | None, Arg("The new body; - reads standard input.", metavar="TEXT", stdin=True)] = None,
-    topics: Annotated[str | None, Arg("The new topics, separated by commas.", metavar="A,B")] = None,
+    body: Annotated[
+        str | None, Arg("The new body; - reads standard input.", metavar="TEXT", stdin=True)
+    ] = None,
+    topics: Annotated[
+        str | None, Arg("The new topics, separated by commas.", metavar="A,B")
+    ] = None,
     expect: Expect = None,
 ) -> Done:
     """A title that was made from the text follows it."""
@@ -135,14 +165,21 @@ def refuse_unexpected(memory: Memory, expect: str | None) -> None:
     version = version_of(memory)
     if expect and expect != version:
         message = f"{memory.id} was changed since you saw it. Now it says: {clip(one_line(memory.body), 300)}"
-        raise Conflict(message, hint=f"Nothing was written. Edit what is there now; its version is {version}.")
+        raise Conflict(
+            message, hint=f"Nothing was written. Edit what is there now; its version is {version}."
+        )
 
 
 def change_one(
     app: App, scope: Scope, memory: Memory, op: str, plan_of: Callable[[Memory], Plan], summary: str
 ) -> Done:
     """Planned from the memory as it is when it is written."""
-    return app.commit(scope, op, lambda store: plan_of(store.get(memory.id, follow=False) or memory), lambda _: summary)
+    return app.commit(
+        scope,
+        op,
+        lambda store: plan_of(store.get(memory.id, follow=False) or memory),
+        lambda _: summary,
+    )
 
 
 def archive(app: App, ids: Names) -> Done:
@@ -154,7 +191,9 @@ def restore(app: App, ids: Names) -> Done:
     if all(is_muted_only(app.find(id)[1]) for id in ids):
         return _change_all(app, ids, "revive", lambda _, found: edits.revive(*found))
     now, rules = app.clock.now(), app.age_rules
-    return _change_all(app, ids, "restore", lambda _, found: edits.restore(*found, now=now, rules=rules))
+    return _change_all(
+        app, ids, "restore", lambda _, found: edits.restore(*found, now=now, rules=rules)
+    )
 
 
 def is_muted_only(memory: Memory) -> bool:
@@ -163,10 +202,17 @@ def is_muted_only(memory: Memory) -> bool:
 
 
 def delete(app: App, ids: Names) -> Done:
-    return _change_all(app, ids, "delete", lambda store, found: edits.delete(*(load_whole(store, x) for x in found)))
+    return _change_all(
+        app,
+        ids,
+        "delete",
+        lambda store, found: edits.delete(*(load_whole(store, x) for x in found)),
+    )
 
 
-def _change_all(app: App, names: tuple[str, ...], op: str, plan_of: Callable[[Store, list[Memory]], Plan]) -> Done:
+def _change_all(
+    app: App, names: tuple[str, ...], op: str, plan_of: Callable[[Store, list[Memory]], Plan]
+) -> Done:
     found = [app.find(name) for name in names]
     for scope, memory in found if op != "revive" else ():  # ratings are not in the file
         refuse_note_file(app, scope, memory)
@@ -186,7 +232,10 @@ def _change_all(app: App, names: tuple[str, ...], op: str, plan_of: Callable[[St
 def only_scope(scopes: Iterable[Scope]) -> Scope:
     scope, *others = set(scopes)
     if others:
-        raise BadInput("Some of these are in the project's store and some in yours.", hint="Name those of one store.")
+        raise BadInput(
+            "Some of these are in the project's store and some in yours.",
+            hint="Name those of one store.",
+        )
     return scope
 
 
@@ -211,7 +260,10 @@ def link(
     weight: Annotated[float, Arg("How strong, 0 to 1.", metavar="W")] = 0.5,
 ) -> Done:
     if not 0 <= weight <= 1:
-        raise BadInput(f"The weight is {weight}; it must be between 0 and 1.", hint="`--weight 0.5`, for example.")
+        raise BadInput(
+            f"The weight is {weight}; it must be between 0 and 1.",
+            hint="`--weight 0.5`, for example.",
+        )
     scope, a, b = app.find_pair(source, target)
 
     def make(store: Store) -> Plan:
@@ -221,7 +273,9 @@ def link(
         new = Bridge(a.id, b.id, type, weight, app.clock.now(), origin=app.actor)
         return Plan.of([*map(Unlink, standing), Link(new)])
 
-    return app.commit(scope, "link", make, lambda _: f"{a.id} -> {b.id} ({type}, weight: {weight:.2f})")
+    return app.commit(
+        scope, "link", make, lambda _: f"{a.id} -> {b.id} ({type}, weight: {weight:.2f})"
+    )
 
 
 def unlink(
@@ -229,18 +283,29 @@ def unlink(
     source: From,
     target: To,
     *,
-    type: Annotated[BridgeType | None, Arg("Remove only links of this type; by default all between the two.")] = None,
+    type: Annotated[
+        BridgeType | None, Arg("Remove only links of this type; by default all between the two.")
+    ] = None,
 ) -> Done:
     scope, a, b = app.find_pair(source, target)
 
     def make(store: Store) -> Plan:
         ends = {a.id, b.id}
-        between = [x for x in store.bridges(a.id) if {x.source, x.target} == ends and type in (None, x.type)]
+        between = [
+            x
+            for x in store.bridges(a.id)
+            if {x.source, x.target} == ends and type in (None, x.type)
+        ]
         if not between:
-            raise NotFound(f"No link joins {a.id} and {b.id}.", hint=f"`recollect show {a.id}` lists its links.")
+            raise NotFound(
+                f"No link joins {a.id} and {b.id}.",
+                hint=f"`recollect show {a.id}` lists its links.",
+            )
         return Plan.of(map(Unlink, between))
 
-    return app.commit(scope, "unlink", make, lambda plan: f"Removed the links between them: {len(plan.changes)}.")
+    return app.commit(
+        scope, "unlink", make, lambda plan: f"Removed the links between them: {len(plan.changes)}."
+    )
 
 
 def merge(
@@ -256,20 +321,29 @@ def merge(
         raise BadInput(problem, hint="Only two threads or two rules can be merged.")
 
     def make(store: Store) -> Plan:
-        one, other = (load_whole(store, store.get(memory.id, follow=False) or memory) for memory in (keep, lose))
+        one, other = (
+            load_whole(store, store.get(memory.id, follow=False) or memory)
+            for memory in (keep, lose)
+        )
         return edits.merge(one, other, now=app.clock.now(), rules=app.age_rules)
 
-    return app.commit(scope, "merge", make, lambda _: f"Merged {lose.id} into {keep.id}; both ids lead to it.")
+    return app.commit(
+        scope, "merge", make, lambda _: f"Merged {lose.id} into {keep.id}; both ids lead to it."
+    )
 
 
-def split(app: App, thread_id: Annotated[str, Arg("The thread.", metavar="NAME")], *, topics: Topics = ()) -> Done:
+def split(
+    app: App, thread_id: Annotated[str, Arg("The thread.", metavar="NAME")], *, topics: Topics = ()
+) -> Done:
     scope, memory = app.find(thread_id)
     wanted = app.redact_topics(topics)
 
     def make(store: Store) -> Plan:
         thread = store.get(memory.id, follow=False) or memory
         if not isinstance(thread, Thread):
-            raise BadInput(f"{thread.id} is a {thread.kind}, not a thread.", hint="Only threads can be split.")
+            raise BadInput(
+                f"{thread.id} is a {thread.kind}, not a thread.", hint="Only threads can be split."
+            )
         messages, new_id = store.messages(thread.id), app.mint.draw("thread")
         plan = edits.split(thread, messages, wanted, new_id=new_id, now=app.clock.now())
         if isinstance(plan, Drop):
@@ -277,7 +351,9 @@ def split(app: App, thread_id: Annotated[str, Arg("The thread.", metavar="NAME")
             raise BadInput(f"{thread.id} cannot be split: {plan.reason}.", hint=hint)
         return plan
 
-    return app.commit(scope, "split", make, lambda plan: f"Split {memory.id}: {plan.touched()[0]} is new.")
+    return app.commit(
+        scope, "split", make, lambda plan: f"Split {memory.id}: {plan.touched()[0]} is new."
+    )
 
 
 def log(
@@ -289,12 +365,19 @@ def log(
 ) -> History:
     limit, wanted = parse_limit(limit), find_id(app, memory)[1] if memory else ""
     found = _newest_first(app, limit=limit, memory=wanted)[:limit]
-    return History(tuple((scope, _with_differences(app, scope, one, wanted) if diff else one) for scope, one in found))
+    return History(
+        tuple(
+            (scope, _with_differences(app, scope, one, wanted) if diff else one)
+            for scope, one in found
+        )
+    )
 
 
 def _with_differences(app: App, scope: Scope, entry: Entry, memory: str) -> Entry:
     changes = app.reader(scope).journalled(entry.change, memory=memory)
-    return replace(entry, differences=tuple(one for change in changes for one in differences(change, memory)))
+    return replace(
+        entry, differences=tuple(one for change in changes for one in differences(change, memory))
+    )
 
 
 def find_id(app: App, name: str) -> tuple[Scope, str]:
@@ -313,32 +396,51 @@ def find_id(app: App, name: str) -> tuple[Scope, str]:
 def undo(
     app: App,
     change: Annotated[
-        str | None, Arg("The change to undo; by default the last one that you made or were told about.", "[CHANGE]")
+        str | None,
+        Arg(
+            "The change to undo; by default the last one that you made or were told about.",
+            "[CHANGE]",
+        ),
     ] = None,
 ) -> Done:
     latest = _newest_first(app, limit=200)
     if change:
         id = storable(change)
-        found = [(scope, entry) for scope, store in app.scopes() for entry in store.log(limit=1, change=id)]
+        found = [
+            (scope, entry)
+            for scope, store in app.scopes()
+            for entry in store.log(limit=1, change=id)
+        ]
         fitting = {pair[1].change: pair for pair in latest if len(id) >= 4 and id in pair[1].change}
         found = found or (list(fitting.values()) if len(fitting) == 1 else [])
     else:  # the newest that still stands, is itself no undo, and that a person asked for or was shown
-        standing = [(scope, one) for scope, one in latest if not (one.undoes or one.undone_by or one.purged)]
+        standing = [
+            (scope, one) for scope, one in latest if not (one.undoes or one.undone_by or one.purged)
+        ]
         found = [pair for pair in standing if is_asked(pair[1].op)]
     if not found:
         problem = f"No change has the id {change!r}." if change else "There is nothing to undo."
         raise NotFound(problem, hint="`recollect log` lists the changes.")
     entry = found[0][1]
-    parts = [(scope, one) for scope, store in app.scopes() for one in store.log(limit=1, change=entry.change)]
+    parts = [
+        (scope, one)
+        for scope, store in app.scopes()
+        for one in store.log(limit=1, change=entry.change)
+    ]
     standing = [(scope, one) for scope, one in parts if not one.undone_by]
     if not standing:
         again = f"To redo it: `recollect undo {entry.undone_by}`."
         raise BadInput(f"{entry.change} was undone by {entry.undone_by}.", hint=again)
     if entry.op == TEAM_SYNC:
         problem = f"{entry.change} brought what the team shares, all at once."
-        raise BadInput(problem, hint="`recollect unshare` removes a memory for everyone, `forget` for you alone.")
+        raise BadInput(
+            problem,
+            hint="`recollect unshare` removes a memory for everyone, `forget` for you alone.",
+        )
     if entry.op == note_files.SYNC:
-        problem = f"{entry.change} ({entry.summary}) was read from files, which would bring it back."
+        problem = (
+            f"{entry.change} ({entry.summary}) was read from files, which would bring it back."
+        )
         raise BadInput(problem, hint=note_files.USE_FILES)
     with app.as_one_change():
         return as_one([app.undo(scope, one) for scope, one in standing])
@@ -346,15 +448,27 @@ def undo(
 
 def as_one(parts: Sequence[Done], problems: Sequence[RecollectError] = ()) -> Done:
     """The parts of one change, and what could not be done."""
-    notes = (*(f"{one.message} {one.hint}".strip() for one in problems), *(note for one in parts for note in one.notes))
+    notes = (
+        *(f"{one.message} {one.hint}".strip() for one in problems),
+        *(note for one in parts for note in one.notes),
+    )
     plan = Plan(tuple(change for one in parts for change in one.plan.changes))
     change = next((one.change for one in parts if one.change), None)
-    return replace(parts[0], summary=" ".join(one.summary for one in parts), plan=plan, change=change, notes=notes)
+    return replace(
+        parts[0],
+        summary=" ".join(one.summary for one in parts),
+        plan=plan,
+        change=change,
+        notes=notes,
+    )
 
 
 def _newest_first(app: App, *, limit: int, memory: str = "") -> list[tuple[Scope, Entry]]:
     """Each store's in the order of its journal, even where the clock was set back; the two by time."""
-    stores = [[(scope, entry) for entry in store.log(limit=limit, memory=memory)] for scope, store in app.scopes()]
+    stores = [
+        [(scope, entry) for entry in store.log(limit=limit, memory=memory)]
+        for scope, store in app.scopes()
+    ]
     return list(heapq.merge(*stores, key=lambda pair: pair[1].at, reverse=True))
 
 
@@ -365,7 +479,9 @@ def scope_of(user: bool) -> Scope:
 def clamp(name: str, value: float, low: float, high: float) -> tuple[float, tuple[str, ...]]:
     """Within its range, and what to say where it was not."""
     if value != value:  # NaN compares with nothing
-        raise BadInput(f"The {name} is not a number.", hint=f"Give a number from {low:g} to {high:g}.")
+        raise BadInput(
+            f"The {name} is not a number.", hint=f"Give a number from {low:g} to {high:g}."
+        )
     held = max(low, min(high, value))
     note = f"{name} must be between {low:g} and {high:g}; {value:g} was changed to {held:g}."
     return held, (note,) if held != value else ()

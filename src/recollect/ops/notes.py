@@ -24,15 +24,25 @@ from recollect.vault import dialects, note_folder, page
 from recollect.vault.note_folder import Refusal, Vault
 from recollect.vault.page import place_of
 
-Name = Annotated[str, Arg("The note: its file's path or name, with or without .md, or its id.", metavar="NAME")]
-Names = Annotated[
-    tuple[str, ...], Arg("The notes: paths or names of files, with or without .md, or ids.", metavar="NAME", many=True)
+Name = Annotated[
+    str, Arg("The note: its file's path or name, with or without .md, or its id.", metavar="NAME")
 ]
-Text = Annotated[str, Arg("What it says, in Markdown; - reads standard input.", metavar="TEXT", stdin=True)]
+Names = Annotated[
+    tuple[str, ...],
+    Arg(
+        "The notes: paths or names of files, with or without .md, or ids.",
+        metavar="NAME",
+        many=True,
+    ),
+]
+Text = Annotated[
+    str, Arg("What it says, in Markdown; - reads standard input.", metavar="TEXT", stdin=True)
+]
 Title = Annotated[str | None, Arg("A title; by default made from the text.")]
 Tags = Annotated[tuple[str, ...], Arg("Tags, separated by commas.", metavar="A,B")]
 InProject = Annotated[
-    bool, Arg("Save it in this project's .ai/memory/ (shared through git) instead of your own vault.")
+    bool,
+    Arg("Save it in this project's .ai/memory/ (shared through git) instead of your own vault."),
 ]
 _MOVED = {"note archive": "archived", "note restore": "in use again", "forget": "in cold storage"}
 _MOST_LISTED = 20
@@ -45,23 +55,34 @@ def save(
     title: Title = None,
     tags: Tags = (),
     group: Annotated[str | None, Arg("A group it belongs to.")] = None,
-    inbox: Annotated[bool, Arg("Put it into the inbox: not shown to agents until `note restore`.")] = False,
+    inbox: Annotated[
+        bool, Arg("Put it into the inbox: not shown to agents until `note restore`.")
+    ] = False,
     always: Annotated[bool, Arg("Load it at the start of every session.")] = False,
     project: InProject = False,
 ) -> Done:
     if inbox and always:
-        raise BadInput("A note waits in the inbox or is always loaded, not both.", hint="Leave one of the two out.")
+        raise BadInput(
+            "A note waits in the inbox or is always loaded, not both.",
+            hint="Leave one of the two out.",
+        )
     scope = memories.scope_of(not project)
     app.require_scope(scope)
-    folder = _join(page.MEMORY if project else "", page.INBOX if inbox else "", page.ALWAYS if always else "")
+    folder = _join(
+        page.MEMORY if project else "", page.INBOX if inbox else "", page.ALWAYS if always else ""
+    )
     change = _new_file(app, scope, folder, text, title, tags, group or "", "")
-    return vault_sync.change_files(app, scope, {change: change.new}, "note save", f"Saved {change.new_path}.")
+    return vault_sync.change_files(
+        app, scope, {change: change.new}, "note save", f"Saved {change.new_path}."
+    )
 
 
 def listing(
     app: App,
     *,
-    status: Annotated[Status | None, Arg("Only notes with this status; candidate is the inbox.")] = None,
+    status: Annotated[
+        Status | None, Arg("Only notes with this status; candidate is the inbox.")
+    ] = None,
     tag: Annotated[str | None, Arg("Only notes with this tag.")] = None,
     group: Annotated[str | None, Arg("Only notes of this group or folder.")] = None,
     limit: Limit = 50,
@@ -76,14 +97,18 @@ def show(app: App, name: Name) -> Shown:
 def evolve(
     app: App,
     name: Name,
-    text: Annotated[str, Arg("What is true now; - reads standard input.", metavar="TEXT", stdin=True)],
+    text: Annotated[
+        str, Arg("What is true now; - reads standard input.", metavar="TEXT", stdin=True)
+    ],
     *,
     title: Title = None,
 ) -> Done:
     (old,) = _find_now(app, (name,))
     old_name, folder = page.stem(old.path), old.path.rpartition("/")[0]
     if place_of(old.path).status is Status.ARCHIVED:
-        raise BadInput(f"{old.path} is archived.", hint=f"`recollect note restore {old_name}` first.")
+        raise BadInput(
+            f"{old.path} is archived.", hint=f"`recollect note restore {old_name}` first."
+        )
     before = _text(app, old)
     was = page.read(before, old.path)
     new = _new_file(app, old.scope, folder, text, title, was.tags, was.group, old_name)
@@ -104,13 +129,17 @@ def forget_files(app: App, names: Names) -> Done:
 def restore(app: App, names: memories.Names) -> Done:
     """Files of notes return to their folders; any other memory comes back whatever put it away."""
     found = [app.find(name) for name in names]
-    are_files = all(file_of(app, *one) is not None and not memories.is_muted_only(one[1]) for one in found)
+    are_files = all(
+        file_of(app, *one) is not None and not memories.is_muted_only(one[1]) for one in found
+    )
     if app.actor != "agent" and are_files:  # files are a person's
         return move_all(app, names, "note restore")
     return memories.restore(app, names)
 
 
-def move_all(app: App, names: Sequence[str], op: Literal["note archive", "note restore", "forget"]) -> Done:
+def move_all(
+    app: App, names: Sequence[str], op: Literal["note archive", "note restore", "forget"]
+) -> Done:
     """`forget` puts them into cold storage. How a note of the user's own was used is written into its file."""
 
     def move(note: FoundNote, text: str) -> tuple[str, str]:
@@ -118,8 +147,12 @@ def move_all(app: App, names: Sequence[str], op: Literal["note archive", "note r
         stored = app.reader(note.scope).get(note.id, follow=False)
         is_own = note.scope is Scope.USER
         if op == "note restore":
-            if place.status is Status.ACTIVE and not (stored and stored.status is Status.SUPERSEDED):
-                raise BadInput(f"{note.path} is already in use.", hint="There is nothing to restore.")
+            if place.status is Status.ACTIVE and not (
+                stored and stored.status is Status.SUPERSEDED
+            ):
+                raise BadInput(
+                    f"{note.path} is already in use.", hint="There is nothing to restore."
+                )
             top = page.MEMORY if not is_own or place.top == page.MEMORY else ""
             is_put_away = place.folders[:1] in ((page.ARCHIVE,), (page.INBOX,))
             target = _join(top, *place.folders[is_put_away:])
@@ -133,7 +166,9 @@ def move_all(app: App, names: Sequence[str], op: Literal["note archive", "note r
             target = cold if op == "forget" else _join(place.top, page.ARCHIVE, *place.folders)
             text = page.with_usage(text, stored) if is_own and isinstance(stored, Note) else text
         is_there = target == folder
-        return note.path if is_there else note_folder.free_path(vault_of(app, note.scope), target, name), text
+        return note.path if is_there else note_folder.free_path(
+            vault_of(app, note.scope), target, name
+        ), text
 
     return _change_all(app, names, op, move, f"{{path}} is {_MOVED[op]}.")
 
@@ -144,7 +179,11 @@ def rewrite(app: App, name: str, edit: Callable[[str], str], op: str, summary: s
 
 
 def _change_all(
-    app: App, names: Sequence[str], op: str, change: Callable[[FoundNote, str], tuple[str, str]], summary: str
+    app: App,
+    names: Sequence[str],
+    op: str,
+    change: Callable[[FoundNote, str], tuple[str, str]],
+    summary: str,
 ) -> Done:
     """`change` returns a note's new path and text; `summary` may name the path as {path}."""
     notes = _find_now(app, names)
@@ -165,11 +204,28 @@ def sync(app: App) -> Summary:
     refused: list[Json] = [list(one) for report in reports for one in report.refused]
     problems: list[Json] = [list(one) for report in reports for one in report.problems]
     lead = "Would read" if app.dry_run else "Vaults"
-    shown = ", ".join(f"{count:,} {'archived' if name == 'gone' else name}" for name, count in counts.items())
-    notes = [f"Left out: {storable(one.path)}: {one.why}." for report in reports for one in report.refused]
-    notes += [f"In {storable(one.path)}: {one.why}." for report in reports for one in report.problems]
-    more = [f"And {len(notes) - _MOST_LISTED:,} more; --json has them all."] if len(notes) > _MOST_LISTED else []
-    facts: dict[str, Json] = {**counts, "refused": refused, "problems": problems, "dry_run": app.dry_run}
+    shown = ", ".join(
+        f"{count:,} {'archived' if name == 'gone' else name}" for name, count in counts.items()
+    )
+    notes = [
+        f"Left out: {storable(one.path)}: {one.why}."
+        for report in reports
+        for one in report.refused
+    ]
+    notes += [
+        f"In {storable(one.path)}: {one.why}." for report in reports for one in report.problems
+    ]
+    more = (
+        [f"And {len(notes) - _MOST_LISTED:,} more; --json has them all."]
+        if len(notes) > _MOST_LISTED
+        else []
+    )
+    facts: dict[str, Json] = {
+        **counts,
+        "refused": refused,
+        "problems": problems,
+        "dry_run": app.dry_run,
+    }
     return Summary(f"{lead}: {shown}.", facts, (*notes[:_MOST_LISTED], *more, *app.notes()))
 
 
@@ -199,7 +255,9 @@ def import_notes(
             continue
         text = app.redact_text("note", text)  # it is copied to where agents read it
         folder, _, name = (f"{page.MEMORY}/{path}" if project else path).rpartition("/")
-        file = note_files.parse(note_folder.free_path(vault_of(app, scope), folder, name, paths), text)
+        file = note_files.parse(
+            note_folder.free_path(vault_of(app, scope), folder, name, paths), text
+        )
         if file.hash in texts:
             there += 1
             continue
@@ -212,7 +270,9 @@ def import_notes(
     change = None
     many = counted(len(added), "note")
     if added:
-        change = vault_sync.change_files(app, scope, added, "import notes", f"Imported {many} from {source}").change
+        change = vault_sync.change_files(
+            app, scope, added, "import notes", f"Imported {many} from {source}"
+        ).change
     facts: dict[str, Json] = {
         "folder": str(place), "imported": list(paths), "known": there, "refused": [list(one) for one in refused],
         "change": change, "dry_run": app.dry_run,
@@ -240,7 +300,9 @@ def checks(app: App) -> list[Check]:
 
 def has_own_tags(app: App, scope: Scope, memory: Memory) -> bool:
     """Whether it is a note in the user's own vault whose dialect has a place for its condition and its use."""
-    is_own = isinstance(memory, Note) and scope is Scope.USER and file_of(app, scope, memory) is not None
+    is_own = (
+        isinstance(memory, Note) and scope is Scope.USER and file_of(app, scope, memory) is not None
+    )
     return is_own and dialects.begins_with_tag(_text(app, find_note(app, memory.id)))
 
 
@@ -254,11 +316,21 @@ def _find_now(app: App, names: Sequence[str]) -> list[FoundNote]:
 
 
 def _new_file(
-    app: App, scope: Scope, folder: str, text: str, title: str | None, tags: Sequence[str], group: str, supersedes: str
+    app: App,
+    scope: Scope,
+    folder: str,
+    text: str,
+    title: str | None,
+    tags: Sequence[str],
+    group: str,
+    supersedes: str,
 ) -> FileChange:
     body = app.redact_text("note", text)
     if not body.strip():
-        raise BadInput("There is nothing to save: the text is empty.", hint='`recollect note save "What to remember"`')
+        raise BadInput(
+            "There is nothing to save: the text is empty.",
+            hint='`recollect note save "What to remember"`',
+        )
     heading = app.redact_title(title) or first_line_title(body)
     id = app.mint.draw("note")
     written = page.new_text(

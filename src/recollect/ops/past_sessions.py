@@ -52,7 +52,8 @@ _PROMPT_CHARS, _PASSAGE_CHARS = 160, 240
 _DID_CHARS = 40_000  # of what the agent said and ran in one turn
 
 _Path = Annotated[
-    str | None, Arg("A transcript or a folder of them; by default where the agent leaves them.", "[PATH]")
+    str | None,
+    Arg("A transcript or a folder of them; by default where the agent leaves them.", "[PATH]"),
 ]
 
 
@@ -60,13 +61,21 @@ def import_past(
     app: App,
     path: _Path = None,
     *,
-    agent: Annotated[str | None, Arg(f"Only sessions of this one: {_AGENTS}.", metavar="NAME")] = None,
-    all: Annotated[bool, Arg("Import the sessions of every project, each into its own memory.")] = False,
-    since: Annotated[str | None, Arg("Only sessions still active after this date.", metavar="2026-01-31")] = None,
+    agent: Annotated[
+        str | None, Arg(f"Only sessions of this one: {_AGENTS}.", metavar="NAME")
+    ] = None,
+    all: Annotated[
+        bool, Arg("Import the sessions of every project, each into its own memory.")
+    ] = False,
+    since: Annotated[
+        str | None, Arg("Only sessions still active after this date.", metavar="2026-01-31")
+    ] = None,
     count: Annotated[bool, Arg("Only count them, in this project and in all; read none.")] = False,
 ) -> Summary:
     if agent and agent not in hosts(Ability.PAST):
-        raise BadInput(f"No past sessions of {agent!r} can be read.", hint=f"Name one of {_AGENTS}.")
+        raise BadInput(
+            f"No past sessions of {agent!r} can be read.", hint=f"Name one of {_AGENTS}."
+        )
     if count:
         return _count(app, agent)
     if not all:
@@ -78,12 +87,18 @@ def import_past(
     step(sum(sizes))
     notes = [note for one in read for note in one.notes]
     if left:
-        notes.append("Left out: " + ", ".join(f"{many:,} ({why})" for why, many in left.most_common()) + ".")
+        notes.append(
+            "Left out: " + ", ".join(f"{many:,} ({why})" for why, many in left.most_common()) + "."
+        )
     nobody = agent_of(agent).TITLE if agent else "No agent"
     nothing = f"{nobody} left {'no' if agent else 'any'} sessions {'here' if all or path else 'of this project'}."
     summary = "\n\n".join(one.summary for one in read) or nothing
     projects_read: list[Json] = [dict(one.facts) for one in read]
-    facts: dict[str, Json] = {"projects": projects_read, "left_out": dict(left), "dry_run": app.dry_run}
+    facts: dict[str, Json] = {
+        "projects": projects_read,
+        "left_out": dict(left),
+        "dry_run": app.dry_run,
+    }
     return Summary(summary, facts, tuple(notes))
 
 
@@ -96,20 +111,34 @@ def catch_up(app: App) -> Summary:
     while transcripts.read_some(app, state):
         pass
     read = waiting - transcripts.count_waiting(app)
-    return Summary(f"{read} events read." if read else "Nothing was waiting to be read.", {"read": read}, app.notes())
+    return Summary(
+        f"{read} events read." if read else "Nothing was waiting to be read.",
+        {"read": read},
+        app.notes(),
+    )
 
 
 def _count(app: App, host: str | None) -> Summary:
     """`imported`: whether any of this project's were."""
     found = count_past(app, host)
-    everywhere, here = sum(many for many, _ in found.values()), sum(here for _, here in found.values())
+    everywhere, here = (
+        sum(many for many, _ in found.values()),
+        sum(here for _, here in found.values()),
+    )
     store = app.reader(app.scope)
-    changes = {part.change for one in CURSORS.find_all(store).values() for part in one.parts if part.change}
+    changes = {
+        part.change for one in CURSORS.find_all(store).values() for part in one.parts if part.change
+    }
     imported = any(not is_undone(store, change) for change in changes)
     whose = [f"{agent_of(name).TITLE} {many:,}" for name, (many, _) in found.items() if many]
     said = f"{counted(everywhere, 'past session')}, {here:,} of this project{': ' if whose else ''}{', '.join(whose)}."
     agents: dict[str, Json] = {name: many for name, (many, _) in found.items()}
-    facts: dict[str, Json] = {"sessions": everywhere, "here": here, "imported": imported, "agents": agents}
+    facts: dict[str, Json] = {
+        "sessions": everywhere,
+        "here": here,
+        "imported": imported,
+        "agents": agents,
+    }
     return Summary(said, {**facts, "dry_run": app.dry_run})
 
 
@@ -117,8 +146,15 @@ def count_past(app: App, host: str | None = None) -> dict[str, tuple[int, int]]:
     """By agent: how many past sessions there are, and how many of them are this project's."""
     chosen, _ = choose(app, None, all=True, host=host)
     own = app.project.key if app.project else ""
-    many = Counter((one.host, key == own) for key, (_, found) in chosen.items() for one in found if not one.agent)
-    return {name: (many[name, True] + many[name, False], many[name, True]) for name, _ in sorted(many)}
+    many = Counter(
+        (one.host, key == own)
+        for key, (_, found) in chosen.items()
+        for one in found
+        if not one.agent
+    )
+    return {
+        name: (many[name, True] + many[name, False], many[name, True]) for name, _ in sorted(many)
+    }
 
 
 def _show_progress(app: App, total: int, what: str) -> Step:
@@ -166,7 +202,10 @@ def _summarize(past: PastApp, project: Project, report: ImportReport) -> Summary
     }  # fmt: skip
     notes = []
     if report.secrets:
-        kinds = (f"{kind} ({many:,})" if many > 1 else kind for kind, many in sorted(report.secrets.items()))
+        kinds = (
+            f"{kind} ({many:,})" if many > 1 else kind
+            for kind, many in sorted(report.secrets.items())
+        )
         notes.append(f"Kept out: {', '.join(kinds)}.")
     if report.damaged:
         notes.append(f"{counted(report.damaged, 'line')} could not be read and were left out.")
@@ -179,7 +218,9 @@ def _summarize(past: PastApp, project: Project, report: ImportReport) -> Summary
         became |= {"prompts that no person wrote": report.acts["machine"]}
         lines = [f"  {many:>6,} {what}" for what, many in became.items() if many]
         facts |= {"prompts": dict(report.prompts), "rules": [*report.rules]}
-        return Summary("\n".join((head, *lines, *_format_titles("rule", report.rules))), facts, tuple(notes))
+        return Summary(
+            "\n".join((head, *lines, *_format_titles("rule", report.rules))), facts, tuple(notes)
+        )
     made: list[Json] = []
     for scope, what in ((Scope.PROJECT, "it"), (Scope.USER, "the rules for every project")):
         if past.reader(scope).log(limit=1, change=past.changes[scope]):
@@ -200,7 +241,9 @@ def _describe_memory(past: PastApp) -> tuple[dict[str, Json], list[str]]:
     store, now = past.reader(Scope.PROJECT), past.wall_clock.now()
     threads = store.find(Query(kinds=(Kind.THREAD,), statuses=REACHED, limit=_MAX_THREADS))
     by_status = Counter(status_at(one, now=now, rules=past.age_rules) for one in threads)
-    faded = [f"{by_status[one]:,} {one}" for one in (Status.SUSPENDED, Status.ARCHIVED) if by_status[one]]
+    faded = [
+        f"{by_status[one]:,} {one}" for one in (Status.SUSPENDED, Status.ARCHIVED) if by_status[one]
+    ]
     active = store.find(Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), limit=_MAX_RULES))
     lessons = sum(isinstance(one, Rule) and one.rule_type is RuleType.FAILURE for one in active)
     waiting = len(store.find(Query(statuses=(Status.CANDIDATE,), limit=_MAX_RULES)))
@@ -239,18 +282,30 @@ def replay(
     app: App,
     path: _Path = None,
     *,
-    project: Annotated[str | None, Arg("The folder of another project; by default this one.", metavar="FOLDER")] = None,
-    since: Annotated[
-        str | None, Arg("Count only prompts after this date; earlier sessions are still read.", "2026-01-31")
+    project: Annotated[
+        str | None, Arg("The folder of another project; by default this one.", metavar="FOLDER")
     ] = None,
-    show: Annotated[int | None, Arg("Show up to N prompts that would have received memories.", metavar="N")] = None,
+    since: Annotated[
+        str | None,
+        Arg("Count only prompts after this date; earlier sessions are still read.", "2026-01-31"),
+    ] = None,
+    show: Annotated[
+        int | None, Arg("Show up to N prompts that would have received memories.", metavar="N")
+    ] = None,
 ) -> Summary:
     if show is not None and show < 0:
-        raise BadInput(f"--show is {show}, which is less than 0.", hint="`recollect replay --show 10`")
+        raise BadInput(
+            f"--show is {show}, which is less than 0.", hint="`recollect replay --show 10`"
+        )
     first_day = read_day("since", since)
-    at = projects.find(Path(project), user_home(environment())) if project else app.require_project()
+    at = (
+        projects.find(Path(project), user_home(environment())) if project else app.require_project()
+    )
     if at is None:
-        raise NotFound(f"{project} is not a project folder.", hint="`recollect projects` lists those that are known.")
+        raise NotFound(
+            f"{project} is not a project folder.",
+            hint="`recollect projects` lists those that are known.",
+        )
     with tempfile.TemporaryDirectory(prefix="recollect-replay-") as scratch:
         # Under another root, so that nothing is written beside the project's files.
         copy = at._replace(root=Path(scratch, "project"), common_dir=None)
@@ -260,7 +315,9 @@ def replay(
         here = App(home=app.home, project=at, settings=app.settings, clock=app.clock)
         _, found = choose(here, path)[0].get(at.key, (at, []))
         if not found:
-            return Summary(f"No agent left any sessions of {at.name}.", {"project": at.name, "sessions": 0})
+            return Summary(
+                f"No agent left any sessions of {at.name}.", {"project": at.name, "sessions": 0}
+            )
         with closing(there):
             asked = replay_sessions(there, found)
     sessions = len({one.session for one in found})
@@ -272,7 +329,9 @@ def replay_sessions(app: App, found: Sequence[Transcript]) -> list[Asked]:
     """Reads them into the memory of this app, which starts empty."""
     total = sum(one.size for one in found)
     step = _show_progress(app, total, "MB of sessions")
-    with closing(PastApp(app, app.require_project(), app.settings, "Replayed past sessions")) as past:
+    with closing(
+        PastApp(app, app.require_project(), app.settings, "Replayed past sessions")
+    ) as past:
         player = _Player(past)
         Importer(past, step, player.play).read(found)
     step(total)
@@ -293,10 +352,16 @@ def _summarize_replay(project: str, sessions: int, asked: Sequence[Asked], show:
         ("characters told per prompt", round(chars / len(asked)) if asked else 0, 0),
     )
     lines = [f"Replayed {counted(sessions, 'session')} of {project}."]
-    lines += [f"  {what:<40} {count:>7,}" + (f"  {count / of:.0%}" if of else "") for what, count, of in rows]
+    lines += [
+        f"  {what:<40} {count:>7,}" + (f"  {count / of:.0%}" if of else "")
+        for what, count, of in rows
+    ]
     sample: list[Json] = []
     for one in answered[:: max(1, len(answered) // show)][:show] if show else ():
-        lines += ["", f"{one.at.iso()[:16].replace('T', ' ')}  {clip(one_line(one.prompt), _PROMPT_CHARS)}"]
+        lines += [
+            "",
+            f"{one.at.iso()[:16].replace('T', ' ')}  {clip(one_line(one.prompt), _PROMPT_CHARS)}",
+        ]
         told: list[Json] = []
         for hit in one.hits:
             title, mark = hit.memory.title, "used    " if one.is_used(hit) else "not used"
@@ -320,7 +385,9 @@ class _Player:
     def __init__(self, app: PastApp) -> None:
         self._app = app
         self._session, self._began = "", Moment(0)
-        self._shown: set[str] = set()  # what this session was told already; its start tells the rules
+        self._shown: set[str] = (
+            set()
+        )  # what this session was told already; its start tells the rules
         self.asked: list[Asked] = []
 
     def play(self, part: SessionPart) -> None:
@@ -332,11 +399,15 @@ class _Player:
             if act.agent:
                 continue
             if act.speaker is Speaker.PERSON:
-                self.asked.append(Asked(part.session, act.at, act.text, self._ask(act.text, act.at)))
+                self.asked.append(
+                    Asked(part.session, act.at, act.text, self._ask(act.text, act.at))
+                )
             elif self.asked and self.asked[-1].session == part.session:
                 asked, use = self.asked[-1], act.use
                 if sum(map(len, asked.did)) < _DID_CHARS:
-                    asked.did.append(act.text if act.speaker is Speaker.AGENT else use.what if use else "")
+                    asked.did.append(
+                        act.text if act.speaker is Speaker.AGENT else use.what if use else ""
+                    )
                 asked.files.update(use.files if use else ())
 
     def _begin(self, session: str, at: Moment) -> None:
@@ -345,7 +416,9 @@ class _Player:
         app.set_time(at)
         if app.store_path(Scope.PROJECT) is not None:
             with suppress(ModelError, BadInput):  # words answer alone, as they would have
-                while embedding.fill_vectors(app.writer(Scope.PROJECT), app.embedder, _FILLED_AT_ONCE):
+                while embedding.fill_vectors(
+                    app.writer(Scope.PROJECT), app.embedder, _FILLED_AT_ONCE
+                ):
                     pass
         self._shown = set(rules_in_force(app))
 

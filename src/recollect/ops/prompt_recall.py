@@ -40,7 +40,9 @@ def answer_prompt(request: HookRequest) -> HookReply:
     key = session_ledger.ledger_key(app, event)
     heart = session_ledger.current_heartbeat(app)
     searched = _search_in_time(request, question, key, app.settings.count("MEMORY_PROMPT_HITS"))
-    waits_for_model = app.settings.switch("MEMORY_LLM") and app.settings.text("MEMORY_RECALL_SCHEME") != "off"
+    waits_for_model = (
+        app.settings.switch("MEMORY_LLM") and app.settings.text("MEMORY_RECALL_SCHEME") != "off"
+    )
     if searched is NOTHING_TO_SEARCH or not waits_for_model:
         return replace(_reply(request, key, heart, searched), write=_record_prompt)
 
@@ -59,7 +61,9 @@ def brief_subagent(request: HookRequest) -> HookReply:
     rules = rules_in_force(app)
     question = _start_question(request, request.tasks.pop(event.session_id, event.agent_type))
     searched = _search_in_time(request, question, key, SUBAGENT_HITS)
-    injection = inject.subagent([rule for _, rule in rules.values()], searched.hits, nonce=fresh_key()[:8])
+    injection = inject.subagent(
+        [rule for _, rule in rules.values()], searched.hits, nonce=fresh_key()[:8]
+    )
     listed = hook_reply.list_loaded(app, "the start of a subagent", rules, injection)
     reply = hook_reply.inject(request, injection, key, searched, listed)
     return replace(reply, write=lambda later: later.write(later.receive))
@@ -75,15 +79,26 @@ def search_unasked(
         return PromptSearch(None, _TIME_OVER)
     floor = app.settings.figure("MEMORY_RECALL_FLOOR") if floor is None else floor
     query = Query(
-        text=question.text, statuses=REACHED, limit=limit, turns=limit, once=True, unasked=True, floor=floor, seen=seen
+        text=question.text,
+        statuses=REACHED,
+        limit=limit,
+        turns=limit,
+        once=True,
+        unasked=True,
+        floor=floor,
+        seen=seen,
     )
     found = search(app, query, timed=question)
     notes = [one.hit.memory for one in found.found if isinstance(one.hit.memory, Note)]
     if any(note.lane is Lane.REPOSITORY and "_always-load/" in note.path for note in notes):
-        from recollect.ops.session_start import withheld_notes  # a first prompt does not wait for it
+        from recollect.ops.session_start import (
+            withheld_notes,
+        )  # a first prompt does not wait for it
 
         withheld, _ = withheld_notes(app)
-        found = search(app, replace(query, withheld=withheld), timed=question) if withheld else found
+        found = (
+            search(app, replace(query, withheld=withheld), timed=question) if withheld else found
+        )
     return PromptSearch(found) if question.left_s > 0 else PromptSearch(None, _TIME_OVER)
 
 
@@ -94,7 +109,9 @@ def _start_question(request: HookRequest, text: str) -> TimedQuestion | None:
     return TimedQuestion(request.app, text, request.until_s)
 
 
-def _search_in_time(request: HookRequest, question: TimedQuestion | None, key: LedgerKey, limit: int) -> PromptSearch:
+def _search_in_time(
+    request: HookRequest, question: TimedQuestion | None, key: LedgerKey, limit: int
+) -> PromptSearch:
     if question is None:
         return NOTHING_TO_SEARCH
     try:
@@ -118,7 +135,9 @@ def _choose_by_model(request: HookRequest, key: LedgerKey, searched: PromptSearc
     except Exception as problem:  # noqa: BLE001 the edge of a job: the reply that is ready is given
         app.log.line("not-chosen", session=event.session_id, problem=type(problem).__name__)
         found = None
-    return PromptSearch(found) if found else searched.with_remark("the language model gave no answer")
+    return (
+        PromptSearch(found) if found else searched.with_remark("the language model gave no answer")
+    )
 
 
 def _record_prompt(request: HookRequest) -> None:
@@ -136,14 +155,22 @@ def _record_prompt(request: HookRequest) -> None:
     def write() -> None:
         store = app.writer(app.scope)
         session_ledger.record_message(app, event.session_id, event.host, event.at)
-        recent = [one for one in RECENT_PROMPTS.read(store) if abs(event.at.micros - one.at) <= within]
+        recent = [
+            one for one in RECENT_PROMPTS.read(store) if abs(event.at.micros - one.at) <= within
+        ]
         RECENT_PROMPTS.write(store, [*recent, SeenPrompt(mark, event.host, event.at.micros)])
-        is_repeated = bool(mark) and any(one.mark == mark and one.host != event.host for one in recent)
+        is_repeated = bool(mark) and any(
+            one.mark == mark and one.host != event.host for one in recent
+        )
         if not is_repeated:
             session_ledger.record_interaction(app)
         request.receive()
         # Claimed in any case: its transcript then leaves it alone. It may have been quicker.
-        if draft and transcripts.claim_prompt(app, event.session_id, event.text) and not is_repeated:
+        if (
+            draft
+            and transcripts.claim_prompt(app, event.session_id, event.text)
+            and not is_repeated
+        ):
             notices.add(app, rule_keeping.capture_prompt(app, draft, session=event.session_id))
 
     request.write(write)
@@ -156,11 +183,15 @@ def word_hits(app: App, hits: Sequence[Hit], heart: Heartbeat, host: str) -> Inj
     )  # fmt: skip
 
 
-def _reply(request: HookRequest, key: LedgerKey, heart: Heartbeat, searched: PromptSearch) -> HookReply:
+def _reply(
+    request: HookRequest, key: LedgerKey, heart: Heartbeat, searched: PromptSearch
+) -> HookReply:
     app, event = request.app, request.event
     injection = word_hits(app, searched.hits, heart, event.host)
     # That nothing was found is not news; that the search failed is.
-    trouble = f"Recollect could not search: {plain(searched.why_not, 120)}" if searched.failed else ""
+    trouble = (
+        f"Recollect could not search: {plain(searched.why_not, 120)}" if searched.failed else ""
+    )
 
     def after(later: HookRequest, delivered: bool) -> None:
         session_ledger.write_heartbeat_view(later.app)
@@ -168,5 +199,7 @@ def _reply(request: HookRequest, key: LedgerKey, heart: Heartbeat, searched: Pro
             if hit.mark in injection.shown:
                 notices.toast(later.app, f"Recalled: {hit.memory.title}")
 
-    reply = hook_reply.inject(request, injection, key, searched, notice=(injection.notice or trouble,))
+    reply = hook_reply.inject(
+        request, injection, key, searched, notice=(injection.notice or trouble,)
+    )
     return replace(reply, after=after)

@@ -36,7 +36,9 @@ _LOGGED_DROPS = 50
 _LOGGED_QUERY_CHARS = 300
 _LOGGED_PASSAGE_CHARS = 240
 
-Archived = Annotated[bool, Arg("Also memories that were archived on purpose, by a person or a compaction.")]
+Archived = Annotated[
+    bool, Arg("Also memories that were archived on purpose, by a person or a compaction.")
+]
 Numbers = Annotated[bool, Arg("Show the numbers behind the reasons.")]
 _ASK = "What to look for; an id gives that memory whole, ID+OFFSET the rest of a long one."
 
@@ -65,20 +67,30 @@ def search(
     query: Annotated[tuple[str, ...], Arg("What to look for.", metavar="WORDS", many=True)],
     *,
     kind: Annotated[Kind | None, Arg("Only this kind.")] = None,
-    status: Annotated[Status | None, Arg("Only this status (default: active, suspended, or archived by age).")] = None,
+    status: Annotated[
+        Status | None, Arg("Only this status (default: active, suspended, or archived by age).")
+    ] = None,
     topic: Annotated[str | None, Arg("Only memories with this topic.")] = None,
     tag: Annotated[str | None, Arg("Only memories with this tag.")] = None,
     group: Annotated[
         str | None, Arg("Only memories from this session, conversation, import or folder of notes.")
     ] = None,
-    condition: Annotated[Condition | None, Arg("Only those that stand so now, in the words of `list`.")] = None,
+    condition: Annotated[
+        Condition | None, Arg("Only those that stand so now, in the words of `list`.")
+    ] = None,
     source: Annotated[Lane | None, Arg("Only memories from this source.")] = None,
     scope: Annotated[Scope | None, Arg("Only this store.")] = None,
-    since: Annotated[str | None, Arg("Only memories active on or after this day.", metavar="DATE")] = None,
-    until: Annotated[str | None, Arg("Only memories active on or before this day.", metavar="DATE")] = None,
+    since: Annotated[
+        str | None, Arg("Only memories active on or after this day.", metavar="DATE")
+    ] = None,
+    until: Annotated[
+        str | None, Arg("Only memories active on or before this day.", metavar="DATE")
+    ] = None,
     include_inbox: Annotated[bool, Arg("Also memories that wait for review.")] = False,
     archived: Archived = False,
-    explain: Annotated[bool, Arg("Say why each was found, and which were left out and why.")] = False,
+    explain: Annotated[
+        bool, Arg("Say why each was found, and which were left out and why.")
+    ] = False,
     numbers: Numbers = False,
     limit: Limit = 10,
 ) -> Found:
@@ -95,12 +107,16 @@ def search(
     found = search_memory(app, asked, scope)
     record_recall(app, found)
     is_explained = explain or numbers
-    return replace(found, explained=is_explained, numbers=numbers, drops=found.drops if is_explained else ())
+    return replace(
+        found, explained=is_explained, numbers=numbers, drops=found.drops if is_explained else ()
+    )
 
 
 def why(
     app: App,
-    id: Annotated[str | None, Arg("A recall or a memory; by default the last recall.", metavar="[ID]")] = None,
+    id: Annotated[
+        str | None, Arg("A recall or a memory; by default the last recall.", metavar="[ID]")
+    ] = None,
     *,
     limit: Annotated[int, Arg("Maximum number of recalls.", metavar="N")] = 5,
     numbers: Numbers = False,
@@ -115,7 +131,10 @@ def why(
     if not found and not judged:
         message = f"{memory.id} was not part of any recall that is still on record."
         raise NotFound(message, hint="`recollect recall WORDS` makes one.")
-    now = {"relevance": round(selection.relevance(memory.ratings, memory.outcomes), 4), **dict(judged)}
+    now = {
+        "relevance": round(selection.relevance(memory.ratings, memory.outcomes), 4),
+        **dict(judged),
+    }
     quiet, unwanted = selection.is_muted(memory), selection.is_unwanted(memory)
     return Reasons(found, memory.id, now, quiet, numbers=numbers, unwanted=unwanted)
 
@@ -142,7 +161,9 @@ def _with_bridges(app: App, found: Found) -> Recalled:
     nearest: dict[tuple[Scope, str], Recollection] = {}
     for one in sorted(found.found, key=_similarity, reverse=True):
         nearest.setdefault((one.scope, one.hit.memory.id), one)
-    woken = {key: _wake(app, one) for key, one in nearest.items()}  # once, however many of its turns were found
+    woken = {
+        key: _wake(app, one) for key, one in nearest.items()
+    }  # once, however many of its turns were found
     current = []
     for one in found.found:
         now = woken[one.scope, one.hit.memory.id]
@@ -156,7 +177,9 @@ def _with_bridges(app: App, found: Found) -> Recalled:
             if len(titles) == len(ends):
                 bridges.append((bridge, titles[0], titles[1]))
     bridges.sort(key=lambda entry: -entry[0].weight)
-    return Recalled(replace(found, found=tuple(current)), tuple(bridges[:MAX_BRIDGES]), len(bridges))
+    return Recalled(
+        replace(found, found=tuple(current)), tuple(bridges[:MAX_BRIDGES]), len(bridges)
+    )
 
 
 def _similarity(one: Recollection) -> float:
@@ -179,12 +202,16 @@ def _wake(app: App, one: Recollection) -> Recollection:
         return Plan.of([Update.between(stored, awake)])
 
     try:
-        done = app.commit(one.scope, "wake", make, lambda _: f"Woke {memory.id}: a recall came near.")
+        done = app.commit(
+            one.scope, "wake", make, lambda _: f"Woke {memory.id}: a recall came near."
+        )
     except RecollectError:
         return one  # a store that cannot be written still answers
     if not done.plan:
         return one  # somebody put it away meanwhile
-    awake = replace(app.reader(one.scope).get(memory.id, follow=False) or memory, status=Status.ACTIVE)
+    awake = replace(
+        app.reader(one.scope).get(memory.id, follow=False) or memory, status=Status.ACTIVE
+    )
     hit = replace(one.hit, memory=awake)
     return replace(one, hit=hit, strength=card(app, one.scope, awake).strength, reactivated=True)
 
@@ -209,11 +236,19 @@ def record_recall(app: App, found: Found, injected: Mapping[str, Json] | None = 
     ids = (*(one.hit.memory.id for one in found.found), *(drop.id for drop in drops))
     for scope, _ in app.scopes():
         try:
-            app.writer(scope).put(RecallRecord(found.id, found.at, json.dumps(entry, ensure_ascii=False), ids))
+            app.writer(scope).put(
+                RecallRecord(found.id, found.at, json.dumps(entry, ensure_ascii=False), ids)
+            )
         except RecollectError:
             continue
         if injected is None:
-            app.log.line("recall", id=found.id, hits=len(hits), dropped=len(found.drops), ms=round(found.ms, 1))
+            app.log.line(
+                "recall",
+                id=found.id,
+                hits=len(hits),
+                dropped=len(found.drops),
+                ms=round(found.ms, 1),
+            )
         return
 
 

@@ -47,19 +47,28 @@ class Choice(NamedTuple):
 
 def recall_agent(
     app: App,
-    prompt: Annotated[str, Arg("The prompt; by default read from standard input.", metavar="[TEXT]", stdin=True)] = "-",
+    prompt: Annotated[
+        str, Arg("The prompt; by default read from standard input.", metavar="[TEXT]", stdin=True)
+    ] = "-",
 ) -> Summary:
     """Names, one per line. Nothing is counted as shown."""
     text = storable(prompt).strip()
     if not text:
-        raise BadInput("There is nothing to look for: the prompt is empty.", hint="echo WORDS | recollect recall-agent")
+        raise BadInput(
+            "There is nothing to look for: the prompt is empty.",
+            hint="echo WORDS | recollect recall-agent",
+        )
     if not language_model.is_on(app, Use.RECALL_BROAD):
         hint = "Set MEMORY_LLM and MEMORY_RECALL_SCHEME=double in agent.conf; see docs/LLM.md."
         raise BadInput("No language model chooses memories here.", hint=hint)
     among = _load_candidates(app, text, frozenset())
-    choice = choose_among(app, text, among, time.monotonic() + app.settings.count("MEMORY_RECALL_SECONDS"))
+    choice = choose_among(
+        app, text, among, time.monotonic() + app.settings.count("MEMORY_RECALL_SECONDS")
+    )
     if choice is None:
-        raise BadInput("The model gave no answer that could be used.", hint="`recollect logs` says why.")
+        raise BadInput(
+            "The model gave no answer that could be used.", hint="`recollect logs` says why."
+        )
     names = {candidate.id: candidate.name for candidate in among}
     chosen = [names[id] for id in choice.chosen]
     return Summary("\n".join(chosen), {"names": [*chosen], "how": choice.how})
@@ -69,7 +78,9 @@ def _load_candidates(app: App, text: str, seen: Set[str]) -> tuple[CandidateLine
     """The nearest first; then notes, rules and threads, the latest first. As many as one question holds."""
     listed: list[Memory] = []
     if any(char.isalnum() for char in text):
-        query = Query(text=shorten_prompt(text), statuses=REACHED, limit=BEST, once=True, unasked=True)
+        query = Query(
+            text=shorten_prompt(text), statuses=REACHED, limit=BEST, once=True, unasked=True
+        )
         listed = [one.hit.memory for one in search(app, query).found]
     for kind in (Kind.NOTE, Kind.RULE, Kind.THREAD):
         for _, store in app.scopes():
@@ -77,7 +88,12 @@ def _load_candidates(app: App, text: str, seen: Set[str]) -> tuple[CandidateLine
     found: dict[str, Memory] = {}
     for memory in listed:
         is_loaded = isinstance(memory, Note) and page.is_always_loaded(memory.path)
-        if memory.id not in seen and memory.status in REACHED and not is_loaded and not is_muted(memory):
+        if (
+            memory.id not in seen
+            and memory.status in REACHED
+            and not is_loaded
+            and not is_muted(memory)
+        ):
             found.setdefault(memory.id, memory)
     return make_candidates(app, text, list(found.values()))
 
@@ -87,20 +103,33 @@ def make_candidates(app: App, text: str, memories: Sequence[Memory]) -> tuple[Ca
     candidates, paths = [], Counter(memory.path for memory in memories if isinstance(memory, Note))
     for memory in memories:
         title, body = plain(memory.title, _TITLE_CHARS), plain(memory.body, _LINE_CHARS)
-        about = body if body.startswith(title.rstrip("…")) else f"{title} - {body}" if body else title
+        about = (
+            body if body.startswith(title.rstrip("…")) else f"{title} - {body}" if body else title
+        )
         name, words = memory.id, tuple[str, ...]()
         if isinstance(memory, Note):
-            name = plain(memory.path, _TITLE_CHARS) if memory.path and paths[memory.path] == 1 else name
+            name = (
+                plain(memory.path, _TITLE_CHARS)
+                if memory.path and paths[memory.path] == 1
+                else name
+            )
             words = tuple(one_line(neutral(word)) for word in memory.topics)
         candidates.append(CandidateLine(memory.id, name, about, words, neutral(memory.body)))
     if app.settings.switch("MEMORY_RECALL_PRESEARCH"):
-        in_content, stop_words = app.settings.switch("MEMORY_RECALL_PRESEARCH_CONTENT"), frozenset(STOP_WORDS)
-        filtered = model_choice.filter_by_keywords(text, candidates, stop_words=stop_words, in_content=in_content)
+        in_content, stop_words = (
+            app.settings.switch("MEMORY_RECALL_PRESEARCH_CONTENT"),
+            frozenset(STOP_WORDS),
+        )
+        filtered = model_choice.filter_by_keywords(
+            text, candidates, stop_words=stop_words, in_content=in_content
+        )
         return model_choice.limit_to_room(filtered)
     return model_choice.limit_to_room(candidates)
 
 
-def choose_among(app: App, text: str, among: Sequence[CandidateLine], until_s: float) -> Choice | None:
+def choose_among(
+    app: App, text: str, among: Sequence[CandidateLine], until_s: float
+) -> Choice | None:
     """None: no usable answer came, or not in time. Nothing to choose from costs no call."""
     scheme, prompt = app.settings.text("MEMORY_RECALL_SCHEME"), neutral(shorten_prompt(text))
     filtered = " that share a keyword" if app.settings.switch("MEMORY_RECALL_PRESEARCH") else ""
@@ -108,8 +137,13 @@ def choose_among(app: App, text: str, among: Sequence[CandidateLine], until_s: f
 
     def ask(number: int, use: Use, candidates: Sequence[CandidateLine]) -> tuple[str, ...] | None:
         template = app.settings.text("MEMORY_RECALL_PROMPTS").split("/")[number]
-        model, seconds = app.settings.text("MEMORY_RECALL_MODELS").split("/")[number], _model_seconds(until_s)
-        question = model_choice.question(use, prompt, candidates, template=template, model=model, seconds=seconds)
+        model, seconds = (
+            app.settings.text("MEMORY_RECALL_MODELS").split("/")[number],
+            _model_seconds(until_s),
+        )
+        question = model_choice.question(
+            use, prompt, candidates, template=template, model=model, seconds=seconds
+        )
         answer: tuple[str, ...] | None = language_model.ask(app, question, candidates)
         return answer
 
@@ -126,7 +160,9 @@ def choose_among(app: App, text: str, among: Sequence[CandidateLine], until_s: f
     for id in first:
         content = by_id[id].content
         if not content:  # a thread without a body: its messages
-            messages = [message for _, store in app.scopes() for message in store.messages(id)][-_MAX_MESSAGES:]
+            messages = [message for _, store in app.scopes() for message in store.messages(id)][
+                -_MAX_MESSAGES:
+            ]
             content = neutral("\n".join(message.content for message in messages))
         whole.append(by_id[id]._replace(content=content))
     kept = ask(1, Use.RECALL_STRICT, whole)
@@ -141,7 +177,9 @@ def _model_seconds(until_s: float) -> float:
     return max(left_s - min(END_NEEDS_S, left_s / 5), 0.1)
 
 
-def choose_instead(app: App, text: str, ordinary: Found | None, seen: Set[str], until_s: float) -> Found | None:
+def choose_instead(
+    app: App, text: str, ordinary: Found | None, seen: Set[str], until_s: float
+) -> Found | None:
     """The chosen memories that are still there, and which pass dropped what. None: ordinary recall is shown."""
     began_s, now, rules = time.monotonic(), app.clock.now(), app.age_rules
     among = _load_candidates(app, text, seen)

@@ -31,7 +31,9 @@ from recollect.ops.team import begin_sharing, finish_sharing
 if TYPE_CHECKING:
     from recollect.store import Store
 
-Ids = Annotated[tuple[str, ...], Arg("The rules: ids, or numbers of the list.", metavar="ID", many=True)]
+Ids = Annotated[
+    tuple[str, ...], Arg("The rules: ids, or numbers of the list.", metavar="ID", many=True)
+]
 _SENTENCES = {
     Action.STORED: '"{0}" is a rule: {1}.',
     Action.INBOX: '"{0}" may be a rule and waits for you in the inbox: {1}.',
@@ -52,20 +54,29 @@ def listing(
 
 def add(
     app: App,
-    text: Annotated[str, Arg("The rule, one clear sentence; - reads standard input.", metavar="TEXT", stdin=True)],
+    text: Annotated[
+        str,
+        Arg("The rule, one clear sentence; - reads standard input.", metavar="TEXT", stdin=True),
+    ],
     *,
     type: Annotated[RuleType, Arg("What kind of rule it is.")] = RuleType.PREFERENCE,
     topics: Topics = (),
     said: Annotated[str, Arg("The words it was made from.", metavar="TEXT")] = "",
     session: Annotated[str, Arg("The session they were said in.", metavar="ID")] = "",
     user: User = False,
-    team: Annotated[bool, Arg("Share it with the team; outside a project, for all that the team works on.")] = False,
+    team: Annotated[
+        bool, Arg("Share it with the team; outside a project, for all that the team works on.")
+    ] = False,
 ) -> Done:
     """The same sentence, whatever its case, is one rule with a count, not two."""
     words = _read_rule(app, text, "rule add")
     if team:
         if user or app.actor == "agent":
-            problem = "Your own store never leaves this machine." if user else "Only a person can share with the team."
+            problem = (
+                "Your own store never leaves this machine."
+                if user
+                else "Only a person can share with the team."
+            )
             raise BadInput(problem, hint="Leave out --user, or --team.")
         scope, team_notes = begin_sharing(app)
     else:
@@ -73,7 +84,9 @@ def add(
     named, quoted = app.redact_topics(topics), app.redact_text("words", said, max_chars=2_000)
 
     def make(store: Store) -> Plan:
-        for same in store.find(Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), body=words, limit=1)):
+        for same in store.find(
+            Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), body=words, limit=1)
+        ):
             again = replace(same, seen=same.seen + 1, last_active_at=app.clock.now())
             again = sharing.with_tag(again, SHARED_TAG) if team else again
             return Plan.of([Update.between(same, again)])
@@ -91,7 +104,11 @@ def add(
 
     done = app.commit(scope, "rule add", make, say)
     replaced = [app.find(id)[1].body for id in done.plan.touched()[1:]]
-    notes = (*(f"It replaces \u201c{clip(old, 120)}\u201d." for old in replaced), *team_notes, *done.notes)
+    notes = (
+        *(f"It replaces \u201c{clip(old, 120)}\u201d." for old in replaced),
+        *team_notes,
+        *done.notes,
+    )
     return finish_sharing(app, replace(done, notes=notes)) if team else replace(done, notes=notes)
 
 
@@ -108,8 +125,12 @@ def list_inbox(app: App, *, limit: Limit = 50) -> Cards:
     shown = []
     for card in cards.cards:
         store = app.reader(card.scope)
-        found = filter(None, (store.get(id, follow=False) for id in linked_replaced(store, card.memory)))
-        shown.append(replace(card, replaces=tuple(old.id for old in found if old.status is Status.ACTIVE)))
+        found = filter(
+            None, (store.get(id, follow=False) for id in linked_replaced(store, card.memory))
+        )
+        shown.append(
+            replace(card, replaces=tuple(old.id for old in found if old.status is Status.ACTIVE))
+        )
     shown = with_contexts(app, shown)
     return replace(cards, cards=tuple(shown), what="rules" if shown else "rules wait in the inbox")
 
@@ -121,7 +142,9 @@ def accept(app: App, ids: Ids) -> Done:
 def edit(
     app: App,
     id: Annotated[str, Arg("The rule's id.", metavar="ID")],
-    text: Annotated[str, Arg("The rule as it should read; - reads standard input.", metavar="TEXT", stdin=True)],
+    text: Annotated[
+        str, Arg("The rule as it should read; - reads standard input.", metavar="TEXT", stdin=True)
+    ],
     *,
     expect: Expect = None,
 ) -> Done:
@@ -133,27 +156,40 @@ def reject(app: App, ids: Ids) -> Done:
         def make(store: Store) -> Plan:
             return edits.archive(*(store.get(rule.id, follow=False) or rule for rule in rules))
 
-        return app.commit(scope, "inbox reject", make, lambda _: _say(rules, "archived; `restore` brings {} back"))
+        return app.commit(
+            scope, "inbox reject", make, lambda _: _say(rules, "archived; `restore` brings {} back")
+        )
 
     return _decide(app, ids, commit)
 
 
-def _accept_rules(app: App, ids: tuple[str, ...], op: str, words: str | None, expect: str | None = None) -> Done:
+def _accept_rules(
+    app: App, ids: tuple[str, ...], op: str, words: str | None, expect: str | None = None
+) -> Done:
     """What a person accepts is as good as said: it supersedes what it contradicts."""
 
     def commit(scope: Scope, rules: list[Rule]) -> Done:
         def make(store: Store) -> Plan:
-            now, accepted, changes = app.clock.now(), dict[str, tuple[Rule, Rule]](), dict[str, Update]()
+            now, accepted, changes = (
+                app.clock.now(),
+                dict[str, tuple[Rule, Rule]](),
+                dict[str, Update](),
+            )
             for rule in rules:
                 known = store.get(rule.id, follow=False)
                 current = known if isinstance(known, Rule) else rule
                 refuse_unexpected(current, expect)
                 tags = tuple(dict.fromkeys((*current.tags, ACCEPTED_TAG)))
-                new = replace(current, status=Status.ACTIVE, reinforced_at=now, last_active_at=now, tags=tags)
+                new = replace(
+                    current, status=Status.ACTIVE, reinforced_at=now, last_active_at=now, tags=tags
+                )
                 if words is not None:
                     new = replace(new, body=words, title=first_line_title(words))
                 changes |= {one.id: one for one in supersede(store, new)}
-                for before, after in accepted.values():  # of two that contradict each other, the later one holds
+                for (
+                    before,
+                    after,
+                ) in accepted.values():  # of two that contradict each other, the later one holds
                     if rule_relations.is_opposed(new.body, after.body):
                         put_out = replace(after, status=Status.SUPERSEDED, superseded_by=new.id)
                         changes[before.id] = Update.between(before, put_out)
@@ -177,17 +213,28 @@ def _decide(app: App, ids: Iterable[str], commit: Callable[[Scope, list[Rule]], 
     for id in ids:
         scope, memory = app.find(id)
         if not isinstance(memory, Rule) or memory.status is not Status.CANDIDATE:
-            raise BadInput(f"{id} does not wait in the inbox.", hint="`recollect inbox list` shows what does.")
+            raise BadInput(
+                f"{id} does not wait in the inbox.", hint="`recollect inbox list` shows what does."
+            )
         found.setdefault(scope, {})[memory.id] = memory
     with app.as_one_change():
-        return as_one([commit(scope, sorted(r.values(), key=lambda one: one.created_at)) for scope, r in found.items()])
+        return as_one(
+            [
+                commit(scope, sorted(r.values(), key=lambda one: one.created_at))
+                for scope, r in found.items()
+            ]
+        )
 
 
 def capture(
     app: App,
-    text: Annotated[str, Arg("What was said; by default read from standard input.", "[TEXT]", stdin=True)] = "-",
+    text: Annotated[
+        str, Arg("What was said; by default read from standard input.", "[TEXT]", stdin=True)
+    ] = "-",
     *,
-    explain: Annotated[bool, Arg("Say what happens to each sentence, and why; store nothing.")] = False,
+    explain: Annotated[
+        bool, Arg("Say what happens to each sentence, and why; store nothing.")
+    ] = False,
     numbers: Annotated[bool, Arg("With --explain: show the scores, too.")] = False,
     jsonl: Annotated[bool, Arg('Read {"id", "prompt"} lines, print one verdict per line.')] = False,
 ) -> Summary:
@@ -215,7 +262,9 @@ def capture(
         outcome = "Already known; counted again" if first else "Not kept: you rejected it later"
         if isinstance(first, Create):
             stored = "Waits in the inbox" if first.memory.status is Status.CANDIDATE else "Stored"
-            outcome = f"{stored} ({one.found.rule_type}, {one.found.scope})" + (" [dry run]" if app.dry_run else "")
+            outcome = f"{stored} ({one.found.rule_type}, {one.found.scope})" + (
+                " [dry run]" if app.dry_run else ""
+            )
         told.append(f"{outcome}: {one.found.rule}")
     return Summary("\n".join(told) or f"Nothing is kept: {verdict.reason}.", facts, app.notes())
 
@@ -238,7 +287,11 @@ def _explanation(draft: Draft, *, numbers: bool) -> Iterator[str]:
         action, reason = judge_sentence(draft, piece)
         yield _SENTENCES[action].format(clip(one_line(piece.text), 80), reason)
         if numbers:
-            words = "" if piece.odds is None else f", words {piece.odds:+.1f} (waits from {prompt_rules.WAITS:+.1f})"
+            words = (
+                ""
+                if piece.odds is None
+                else f", words {piece.odds:+.1f} (waits from {prompt_rules.WAITS:+.1f})"
+            )
             signals = f"; {'; '.join(piece.signals)}" if piece.signals else ""
             yield f"    form {piece.score:+.1f} (waits from {prompt_rules.INBOX:+.1f}){words}{signals}"
 
@@ -254,7 +307,10 @@ def judge_sentence(draft: Draft, piece: Piece) -> tuple[Action, str]:
         return Action.INBOX if draft.found else Action.DROPPED, f"it is {draft.whole}"
     weights = {signal.name: signal.weight for signal in draft.language.signals}
     strongest = sorted(piece.signals, key=lambda name: -weights.get(name, 0.0))[:3]
-    return action, f"it reads like one ({'; '.join(strongest)})" if strongest else "it is worded like one"
+    return (
+        action,
+        f"it reads like one ({'; '.join(strongest)})" if strongest else "it is worded like one",
+    )
 
 
 def _facts(found: FoundRule) -> dict[str, Json]:
@@ -266,19 +322,28 @@ def _facts(found: FoundRule) -> dict[str, Json]:
 
 def _rule_facts(draft: Draft) -> list[Json]:
     """Each rule that was found, and what looked like one by its form and was dropped."""
-    return [{"rule": one.rule, "span": one.span, **_facts(one)} for one in (*draft.found, *draft.refused)]
+    return [
+        {"rule": one.rule, "span": one.span, **_facts(one)}
+        for one in (*draft.found, *draft.refused)
+    ]
 
 
 def _capture_line(app: App, line: str) -> dict[str, Json]:
     """Never a crash: what cannot be read is answered too."""
     try:
-        row = json.loads(line, parse_constant=lambda _: None)  # what JSON has not, such as NaN, is missing
+        row = json.loads(
+            line, parse_constant=lambda _: None
+        )  # what JSON has not, such as NaN, is missing
     except (ValueError, RecursionError):
         row = None
     id: Json = row.get("id") if isinstance(row, dict) else None
     if not isinstance(row, dict) or not isinstance(row.get("prompt"), str):
         reason = "no prompt in it" if isinstance(row, dict) else "no JSON object"
-        return {"id": id, **_facts(FoundRule("", None, Scope.PROJECT, Action.DROPPED, reason, 0.0)), "rules": []}
+        return {
+            "id": id,
+            **_facts(FoundRule("", None, Scope.PROJECT, Action.DROPPED, reason, 0.0)),
+            "rules": [],
+        }
     draft = rule_keeping.read_prompt(app, row["prompt"])
     if not app.dry_run:
         _keep(app, draft)

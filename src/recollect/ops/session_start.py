@@ -33,7 +33,9 @@ from recollect.render import inject
 from recollect.vault import page
 
 OPEN_THREADS = 5
-_FORGETFUL_STARTS = frozenset({"compact", "clear"})  # starts after which the agent no longer has what it was shown
+_FORGETFUL_STARTS = frozenset(
+    {"compact", "clear"}
+)  # starts after which the agent no longer has what it was shown
 _THREADS_NEED_S = 0.05
 _ANSWER_NEEDS_S = 0.1
 _VAULT_NEEDS_S = 0.15
@@ -59,7 +61,9 @@ def start_session(request: HookRequest) -> HookReply:
 
     request.write(write)
     key, rules = LedgerKey(session.id, event.agent_id, session.epoch), rules_in_force(app)
-    is_resumed = (source == "resume" and is_known) or (source == "fork" and _rebuild_ledger(request, key))
+    is_resumed = (source == "resume" and is_known) or (
+        source == "fork" and _rebuild_ledger(request, key)
+    )
     seen = app.reader(app.scope).marks(key, Way.TOLD) if is_resumed else ()
     notes, withheld = _load_notes(request) if not is_resumed else ({}, "")
     is_fresh, threads = not is_resumed and not is_compacted, {}
@@ -84,8 +88,12 @@ def open_threads(app: App) -> Kept:
     now, age = app.clock.now(), app.age_rules
     query = Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=10 * OPEN_THREADS)
     found = []
-    for scope, memory in ((scope, memory) for scope, store in app.own_scopes() for memory in store.find(query)):
-        by_activity = replace(memory, reinforced_at=min(memory.reinforced_at, memory.last_active_at))
+    for scope, memory in (
+        (scope, memory) for scope, store in app.own_scopes() for memory in store.find(query)
+    ):
+        by_activity = replace(
+            memory, reinforced_at=min(memory.reinforced_at, memory.last_active_at)
+        )
         if status_at(by_activity, now=now, rules=age) is Status.ACTIVE and not is_muted(memory):
             found.append((strength(by_activity, now=now, rules=age), scope, memory))
     found.sort(key=lambda entry: entry[0], reverse=True)
@@ -96,7 +104,11 @@ def _rebuild_ledger(request: HookRequest, key: LedgerKey) -> bool:
     """A fork goes on from another session's transcript: what we put in there since its last compaction is known."""
     app, event = request.app, request.event
     transcript = agents.agent(event.host).origin(event)
-    if transcript is None or not transcript.is_file() or transcript.stat().st_size > _MAX_FORK_BYTES:
+    if (
+        transcript is None
+        or not transcript.is_file()
+        or transcript.stat().st_size > _MAX_FORK_BYTES
+    ):
         return False
     marks: dict[str, None] = {}
     for utterance in agents.utterances(event.host, agents.Tail(transcript)):
@@ -130,7 +142,9 @@ def _load_notes(request: HookRequest) -> tuple[Kept, str]:
     for scope in (Scope.USER, Scope.PROJECT):
         for one in list(_always_load_files(app, scope).values())[:_MAX_NOTES]:
             note = app.reader(scope).get(one.id, follow=False)
-            is_loaded = isinstance(note, Note) and note.status is Status.ACTIVE and not is_unwanted(note)
+            is_loaded = (
+                isinstance(note, Note) and note.status is Status.ACTIVE and not is_unwanted(note)
+            )
             if note is not None and is_loaded and note.id not in withheld:
                 found[note.id] = (scope, note)
     if not withheld:
@@ -150,13 +164,17 @@ def withheld_notes(app: App) -> tuple[frozenset[str], str]:
     return frozenset(one.id for one in files.values() if allowed != _digest(files)), allowed
 
 
-def allow(app: App, *, off: Annotated[bool, Arg("Stop loading them until you allow them again.")] = False) -> Summary:
+def allow(
+    app: App, *, off: Annotated[bool, Arg("Stop loading them until you allow them again.")] = False
+) -> Summary:
     app.require_scope(Scope.PROJECT)
     if not app.dry_run:
         vault_sync.refresh(app, Scope.PROJECT)
     files = _always_load_files(app, Scope.PROJECT)
     if not files:
-        raise NotFound("This project has no always-load notes.", hint="They lie in .ai/memory/_always-load/.")
+        raise NotFound(
+            "This project has no always-load notes.", hint="They lie in .ai/memory/_always-load/."
+        )
     if not app.dry_run:
         ALLOWED_NOTES.write(app.writer(Scope.PROJECT), "" if off else _digest(files))
         app.log.line("allow", notes=len(files), off=off)
@@ -178,4 +196,6 @@ def _always_load_files(app: App, scope: Scope) -> dict[str, KnownFile]:
 
 
 def _digest(files: dict[str, KnownFile]) -> str:
-    return hashlib.sha256(json.dumps([[path, one.hash] for path, one in files.items()]).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps([[path, one.hash] for path, one in files.items()]).encode()
+    ).hexdigest()

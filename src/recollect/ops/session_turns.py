@@ -49,7 +49,9 @@ class RawTurn(Struct, frozen=False):  # as the transcript tells it
     folder: str = ""  # where the session began: left out of the paths
     is_plan: bool = False
     said: list[str] = field(default_factory=list)  # what the person said in it
-    blocks: dict[str, Moment] = field(default_factory=dict)  # texts that we put in, with the time of their line
+    blocks: dict[str, Moment] = field(
+        default_factory=dict
+    )  # texts that we put in, with the time of their line
     calls: list[CallStep] = field(default_factory=list)
     all_calls: int = 0
     reply: str = ""
@@ -66,14 +68,21 @@ class Record:
 
 def load_records(app: App, session: str) -> list[Record]:
     """Oldest first."""
-    found = [kept for _, store in app.scopes() for kept in store.records(kinds.RecallRecord, told_session=session)]
+    found = [
+        kept
+        for _, store in app.scopes()
+        for kept in store.records(kinds.RecallRecord, told_session=session)
+    ]
     return sorted(map(Record, found), key=lambda one: one.at)
 
 
 def recorded_turns(records: Sequence[Record]) -> list[RawTurn]:
     """As far as prompts were searched for."""
     asked = [one for one in records if one.event == EventName.PROMPT]
-    return [RawTurn(number, one.at, prompt=str(one.answer["query"])) for number, one in enumerate(asked, start=1)]
+    return [
+        RawTurn(number, one.at, prompt=str(one.answer["query"]))
+        for number, one in enumerate(asked, start=1)
+    ]
 
 
 def read_raw(
@@ -130,32 +139,53 @@ class Turns:
         self._app, self._session, self._raw, self._store = app, session, raw, app.reader(app.scope)
         self._next = following
         begins = [turn.at.plus(seconds=-SHOWN_BEFORE_S) for turn in raw]
-        self._begins = [Moment(0) if turn.number == 0 else at for turn, at in zip(raw, begins, strict=True)]
+        self._begins = [
+            Moment(0) if turn.number == 0 else at for turn, at in zip(raw, begins, strict=True)
+        ]
         self._until = until.plus(seconds=-SHOWN_BEFORE_S) if until else None
         self._records = records
-        self._outcomes = {one.act: one for one in self._store.records(kinds.Outcome, session=session) if not one.agent}
-        self._before_calls = [one for one in self._store.records(kinds.ShownMemory, session=session) if one.call]
+        self._outcomes = {
+            one.act: one
+            for one in self._store.records(kinds.Outcome, session=session)
+            if not one.agent
+        }
+        self._before_calls = [
+            one for one in self._store.records(kinds.ShownMemory, session=session) if one.call
+        ]
 
     def _turn_at(self, at: Moment) -> int | None:
         """The place of the turn in which something happened at this time; None where it is not shown."""
         if self._until is not None and at >= self._until:
             return None
-        return next((place for place in range(len(self._begins) - 1, -1, -1) if self._begins[place] <= at), None)
+        return next(
+            (place for place in range(len(self._begins) - 1, -1, -1) if self._begins[place] <= at),
+            None,
+        )
 
     def steps(self) -> Iterator[TurnSteps]:
         told = self._told()
-        messages = {one.id: one.thread_id for one in self._store.messages(ids=[*map(self._message, self._raw)] or [""])}
+        messages = {
+            one.id: one.thread_id
+            for one in self._store.messages(ids=[*map(self._message, self._raw)] or [""])
+        }
         kept = self._kept_by_turn()
-        heard = [[sentence for words in turn.said for sentence in self._heard(words)] for turn in self._raw]
+        heard = [
+            [sentence for words in turn.said for sentence in self._heard(words)]
+            for turn in self._raw
+        ]
         known = {one.memory for own in heard for one in own}
         for place, turn in enumerate(self._raw):
             calls, before = self._calls(turn, told[place])
             thread = self._store.get(messages.get(self._message(turn), ""))
-            memories = [one for one in (*kept[place], thread) if one is not None and one.id not in known]
+            memories = [
+                one for one in (*kept[place], thread) if one is not None and one.id not in known
+            ]
             failed = sum(one.ended in (Ending.FAILURE, Ending.AGENT_FAILURE) for one in calls)
             if turn.number == 0 and not (before or calls or memories):
                 continue
-            following = [one.begun_by.id for one in self._raw[place + 1 : place + 2] if one.begun_by]
+            following = [
+                one.begun_by.id for one in self._raw[place + 1 : place + 2] if one.begun_by
+            ]
             ended = self._outcomes.get(next(iter(following), self._next))
             yield TurnSteps(
                 turn.number, turn.at, turn.prompt, turn.is_plan, before, _choose(calls), turn.all_calls, failed,
@@ -172,15 +202,23 @@ class Turns:
         for place, turn in enumerate(self._raw):
             for text, at in turn.blocks.items():
                 ids = dict.fromkeys(memory_of(mark) for mark in inject.marks_shown(text))
-                fitting = [one for one in left if one.answer.get("chars") == len(text) and one.ids <= ids.keys()]
+                fitting = [
+                    one
+                    for one in left
+                    if one.answer.get("chars") == len(text) and one.ids <= ids.keys()
+                ]
                 if fitting:
                     found = min(fitting, key=lambda one: _apart(one.at, at))
                     left.remove(found)
                     told[place].append(_told_by(found, text))
                 else:
                     event = EventName.PROMPT if turn.number else EventName.SESSION_STARTED
-                    reasons = tuple(Reason(id, known[1].title) for id in ids if (known := self._app.exact(id)))
-                    told[place].append(Told(event, at, text, estimate_tokens(len(text)), reasons, {}))
+                    reasons = tuple(
+                        Reason(id, known[1].title) for id in ids if (known := self._app.exact(id))
+                    )
+                    told[place].append(
+                        Told(event, at, text, estimate_tokens(len(text)), reasons, {})
+                    )
         for one in left:
             place_of = self._place(one)
             if place_of is not None and (one.ids or one.answer["dropped"]):
@@ -192,15 +230,23 @@ class Turns:
         asked = str(record.answer["query"]).rstrip("\u2026")
         places = range(len(self._raw)) if record.event == EventName.PROMPT and asked else ()
         own = [place for place in places if one_line(self._raw[place].prompt).startswith(asked)]
-        apart, place = min(((_apart(self._raw[place].at, record.at), place) for place in own), default=(_LATEST, 0))
+        apart, place = min(
+            ((_apart(self._raw[place].at, record.at), place) for place in own), default=(_LATEST, 0)
+        )
         return place if apart < _LATEST else self._turn_at(record.at)
 
-    def _calls(self, turn: RawTurn, told: Sequence[Told]) -> tuple[list[CallStep], tuple[Told, ...]]:
+    def _calls(
+        self, turn: RawTurn, told: Sequence[Told]
+    ) -> tuple[list[CallStep], tuple[Told, ...]]:
         """With how they ended, and what was told before them; and what was not told before one of them."""
         by_call: dict[str, list[Told]] = {}
         for one in told:
             ids = {reason.id for reason in one.reasons}
-            near = [entry for entry in self._before_calls if entry.memory in ids and one.event == EventName.TOOL_CALLED]
+            near = [
+                entry
+                for entry in self._before_calls
+                if entry.memory in ids and one.event == EventName.TOOL_CALLED
+            ]
             entry = min(near, key=lambda entry: _apart(one.at, entry.at), default=None)
             by_call.setdefault(entry.call if entry else "", []).append(one)
         calls = []
@@ -216,7 +262,11 @@ class Turns:
 
     @cached_property
     def _rules(self) -> list[Rule]:
-        return [rule for _, store in self._app.scopes() for rule in rule_keeping.load_rules(store, *Status)]
+        return [
+            rule
+            for _, store in self._app.scopes()
+            for rule in rule_keeping.load_rules(store, *Status)
+        ]
 
     def _heard(self, words: str) -> Iterator[HeardSentence]:
         draft = rule_keeping.read_prompt(self._app, words)
@@ -224,7 +274,9 @@ class Turns:
         for piece in draft.pieces[:_MAX_SENTENCES]:
             if any(piece.text in span for span in spans):
                 continue  # a part of the rule before it
-            worded = next((one for one in (*draft.found, *draft.refused) if piece.text in one.span), None)
+            worded = next(
+                (one for one in (*draft.found, *draft.refused) if piece.text in one.span), None
+            )
             if worded in draft.found:
                 spans.add(worded.span)
             said = worded.span if worded else piece.text
@@ -239,7 +291,9 @@ class Turns:
 
     def _standing(self, said: str, text: str, *, alike: bool) -> Rule | None:
         """The rule that was made of these words, or says them; with `alike`, also one that says the same in others."""
-        made = (one for one in self._rules if one.said and one.said == said.strip()[: len(one.said)])
+        made = (
+            one for one in self._rules if one.said and one.said == said.strip()[: len(one.said)]
+        )
         same = (one for one in self._rules if one.body.casefold() == text.casefold())
         other = (one for one in self._rules if alike and says_same(text, one.body))
         return next(chain(made, same, other), None)
@@ -272,13 +326,23 @@ def _told_by(record: Record, text: str) -> Told:
         passage, parts = str(hit.get("passage", "")), hit["components"]
         seen = f"{hit['title']}\n{passage}"
         why = hit_sentence(parts, how=how, question=question, text=seen, unasked=True)
-        reasons.append(Reason(hit["id"], hit["title"], why, passage, {"score": hit["score"], **parts}))
+        reasons.append(
+            Reason(hit["id"], hit["title"], why, passage, {"score": hit["score"], **parts})
+        )
     left_out: dict[str, tuple[str, ...]] = {}
     for drop in answer["dropped"]:
         why = drop_sentence(drop["reason"], unasked=True)
         left_out[why] = (*left_out.get(why, ()), drop["id"])
     tokens = estimate_tokens(len(text) or int(answer.get("chars", 0)))
-    return Told(record.event, record.at, text, tokens, tuple(reasons), left_out, answer.get("delivered") is not False)
+    return Told(
+        record.event,
+        record.at,
+        text,
+        tokens,
+        tuple(reasons),
+        left_out,
+        answer.get("delivered") is not False,
+    )
 
 
 def _apart(one: Moment, other: Moment) -> int:

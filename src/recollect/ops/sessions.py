@@ -25,7 +25,9 @@ from recollect.ops.table import Arg
 
 _LAST = "last"
 _GONE = "Its transcript is gone: what follows is only what is on record."
-_UNREADABLE = "Its agent leaves no transcript that can be read: what follows is only what is on record."
+_UNREADABLE = (
+    "Its agent leaves no transcript that can be read: what follows is only what is on record."
+)
 
 
 class KnownSession(NamedTuple):
@@ -48,7 +50,9 @@ def listing(
     offset: Annotated[int, Arg("Skip the first N.", metavar="N")] = 0,
 ) -> Sessions:
     if offset < 0:
-        raise BadInput(f"--offset is {offset}, which is less than 0.", hint="`recollect sessions --offset 20`")
+        raise BadInput(
+            f"--offset is {offset}, which is less than 0.", hint="`recollect sessions --offset 20`"
+        )
     known = known_sessions(app)
     page = known[offset : offset + parse_limit(limit)]
     return Sessions(tuple(map(_row, page)), len(known), offset)
@@ -56,14 +60,20 @@ def listing(
 
 def session(
     app: App,
-    id: Annotated[str, Arg("The beginning of its id; by default the last session.", metavar="[SESSION]")] = _LAST,
+    id: Annotated[
+        str, Arg("The beginning of its id; by default the last session.", metavar="[SESSION]")
+    ] = _LAST,
     *,
-    turn: Annotated[int | None, Arg("The first turn to show; by default the last turns.", metavar="N")] = None,
+    turn: Annotated[
+        int | None, Arg("The first turn to show; by default the last turns.", metavar="N")
+    ] = None,
     limit: Annotated[int, Arg("Maximum number of turns.", metavar="N")] = 10,
 ) -> Timeline:
     one, most = _find(app, id), parse_limit(limit)
     if turn is not None and turn < 1:
-        raise BadInput(f"--turn is {turn}; turns are counted from 1.", hint="`recollect session --turn 1`")
+        raise BadInput(
+            f"--turn is {turn}; turns are counted from 1.", hint="`recollect session --turn 1`"
+        )
     records = load_records(app, one.id)
     note = _UNREADABLE if not one.counts.transcript else "" if one.has_transcript else _GONE
     begun = RawTurn(0, one.began, folder=one.cwd)
@@ -77,14 +87,19 @@ def session(
         starts, reading = find_turns(app, one.host, path)
         total, first = len(starts), _first(turn, most, len(starts))
         raw = list(read_raw(app, one.host, path, starts, reading, first, most, begun))
-        until, following = next(((each.at, each.id) for each in starts[first - 1 + most :]), (None, ""))
+        until, following = next(
+            ((each.at, each.id) for each in starts[first - 1 + most :]), (None, "")
+        )
     steps = Turns(app, one.id, records, raw, until, following).steps()
     return Timeline(_row(one), tuple(steps), total, note)
 
 
 def _first(turn: int | None, most: int, total: int) -> int:
     if turn is not None and turn > max(1, total):
-        raise BadInput(f"It has {total} turns, and no turn {turn}.", hint="`recollect session ID` shows the last ones.")
+        raise BadInput(
+            f"It has {total} turns, and no turn {turn}.",
+            hint="`recollect session ID` shows the last ones.",
+        )
     return turn or max(1, total - most + 1)
 
 
@@ -95,8 +110,15 @@ def _find(app: App, id: str) -> KnownSession:
     if len(fitting) > 1:
         raise BadInput(f"{len(fitting)} sessions begin with {id!r}.", hint="Name more of the id.")
     if not fitting:
-        message = f"No session begins with {id!r}." if id not in ("", _LAST) else "No session is known here yet."
-        raise NotFound(message, hint="`recollect sessions` lists them; `recollect import sessions` reads past ones.")
+        message = (
+            f"No session begins with {id!r}."
+            if id not in ("", _LAST)
+            else "No session is known here yet."
+        )
+        raise NotFound(
+            message,
+            hint="`recollect sessions` lists them; `recollect import sessions` reads past ones.",
+        )
     return fitting[0]
 
 
@@ -112,7 +134,11 @@ def known_sessions(app: App) -> list[KnownSession]:
             read[one.session] = one
     counts = [own.session_counts() for _, own in app.scopes()]
     found = [_join(id, heard.get(id), read.get(id), counts) for id in heard.keys() | read.keys()]
-    return sorted((one for one in found if one.counts.prompts), key=lambda one: (one.last_at, one.id), reverse=True)
+    return sorted(
+        (one for one in found if one.counts.prompts),
+        key=lambda one: (one.last_at, one.id),
+        reverse=True,
+    )
 
 
 def _last_at(one: ReadTranscript | None) -> Moment:
@@ -121,7 +147,10 @@ def _last_at(one: ReadTranscript | None) -> Moment:
 
 
 def _join(
-    id: str, heard: Session | None, read: ReadTranscript | None, counts: list[dict[str, SessionCounts]]
+    id: str,
+    heard: Session | None,
+    read: ReadTranscript | None,
+    counts: list[dict[str, SessionCounts]],
 ) -> KnownSession:
     count = reduce(SessionCounts.plus, (one[id] for one in counts if id in one), SessionCounts())
     if read is not None:

@@ -58,18 +58,28 @@ def focus(
     points = [*(one for one in load_focus(app) if one.topic.lower() != topic.lower()), point]
     whole = (replace(point, weight=1.0),)
     stores = [store for _, store in app.scopes()]
-    found = [unit[1] for store in stores for unit in store.read_units(store.about(topic, _MAX_COUNTED))]
+    found = [
+        unit[1] for store in stores for unit in store.read_units(store.about(topic, _MAX_COUNTED))
+    ]
     threads = [one for one in found if one.kind is Kind.THREAD and one.status in REACHED]
     lifted = len({thread.id for thread in threads if focus_boost(thread, whole) > 0})
     if not app.dry_run:
         save_focus(app, points)
-    facts: dict[str, Json] = {"topic": topic, "weight": weight, "threads": lifted, "focus": [*list_focus(points)]}
+    facts: dict[str, Json] = {
+        "topic": topic,
+        "weight": weight,
+        "threads": lifted,
+        "focus": [*list_focus(points)],
+    }
     summary = f'Focus set on "{topic}" (weight={weight:g}). {counted(lifted, "thread")} will be prioritized.'
     return Summary(summary, facts | {"dry_run": app.dry_run}, (*notes, *app.notes()))
 
 
 def unfocus(
-    app: App, topic: Annotated[str | None, Arg("The topic; by default all of them.", metavar="[TOPIC]")] = None
+    app: App,
+    topic: Annotated[
+        str | None, Arg("The topic; by default all of them.", metavar="[TOPIC]")
+    ] = None,
 ) -> Summary:
     points, left = load_focus(app), []
     summary = "All focus cleared. Returning to similarity-based injection."
@@ -88,25 +98,35 @@ def unfocus(
 def _read_topic(app: App, topic: str) -> str:
     (text,) = app.redact_topics((topic,)) or ("",)
     if not text:
-        raise BadInput("There is no topic: the text is empty.", hint='`recollect focus "authentication"`')
+        raise BadInput(
+            "There is no topic: the text is empty.", hint='`recollect focus "authentication"`'
+        )
     return text
 
 
 def save_focus(app: App, points: Sequence[Focus]) -> None:
     """What is in focus from now on. `.ai/focus.json` shows it and is never read back."""
     FOCUS.write(app.writer(app.scope), tuple(points))
-    shown: dict[str, Json] = {"active_focus": [*list_focus(points)], "last_updated": app.clock.now().iso()}
+    shown: dict[str, Json] = {
+        "active_focus": [*list_focus(points)],
+        "last_updated": app.clock.now().iso(),
+    }
     write_project_view(app, "focus.json", shown)
 
 
 def list_focus(points: Sequence[Focus]) -> list[dict[str, Json]]:
-    return [{"topic": point.topic, "weight": point.weight, "set_at": point.set_at.iso()} for point in points]
+    return [
+        {"topic": point.topic, "weight": point.weight, "set_at": point.set_at.iso()}
+        for point in points
+    ]
 
 
 def rate(
     app: App,
     thread_id: Annotated[str, Arg("The memory.", metavar="ID")],
-    verdict: Annotated[Verdict, Arg("useful, not-useful, or never: do not show it again.", metavar="VERDICT")],
+    verdict: Annotated[
+        Verdict, Arg("useful, not-useful, or never: do not show it again.", metavar="VERDICT")
+    ],
     *,
     reason: Annotated[str | None, Arg("Why, in a few words.")] = None,
 ) -> Done:
@@ -117,9 +137,13 @@ def rate(
     def make(store: LocalStore) -> Plan:
         nonlocal scores
         current = store.get(memory.id, follow=False) or memory
-        rating = Rating(verdict is Verdict.USEFUL, app.clock.now(), why, never=verdict is Verdict.NEVER)
+        rating = Rating(
+            verdict is Verdict.USEFUL, app.clock.now(), why, never=verdict is Verdict.NEVER
+        )
         rated = replace(current, ratings=(*current.ratings, rating)[-_RATINGS_KEPT:])
-        scores = " → ".join(f"{relevance(one.ratings, one.outcomes):.2f}" for one in (current, rated))
+        scores = " → ".join(
+            f"{relevance(one.ratings, one.outcomes):.2f}" for one in (current, rated)
+        )
         return Plan.of([Update.between(current, rated)])
 
     def say(_plan: Plan) -> str:
@@ -132,9 +156,13 @@ def rate(
 
 def suggestions(
     app: App,
-    context: Annotated[str | None, Arg("What the work is about, for hints.", metavar="[CONTEXT]")] = None,
+    context: Annotated[
+        str | None, Arg("What the work is about, for hints.", metavar="[CONTEXT]")
+    ] = None,
     *,
-    apply: Annotated[bool, Arg("Apply the suggested merges and splits, each with its own undo.")] = False,
+    apply: Annotated[
+        bool, Arg("Apply the suggested merges and splits, each with its own undo.")
+    ] = False,
 ) -> Suggested:
     store = app.reader(app.scope)
     threads = compaction.assess(store.sketches(), now=app.clock.now(), rules=app.age_rules)
@@ -145,27 +173,54 @@ def suggestions(
         close, notes = [], (f"Threads that say the same were not looked for: {problem.message}",)
     app.progress(2, _STEPS, "steps")
     ids = {one.sketch.id for one in awake}
-    drifted = Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), drifts_over=edits.MIN_DRIFTS - 1, limit=1_000_000)
-    moved = sorted((one for one in store.find(drifted) if isinstance(one, Thread)), key=lambda one: one.created_at)
-    drifts = [(one, topics) for one in moved if one.id in ids and (topics := edits.split_topics(one))]
+    drifted = Query(
+        kinds=(Kind.THREAD,),
+        statuses=(Status.ACTIVE,),
+        drifts_over=edits.MIN_DRIFTS - 1,
+        limit=1_000_000,
+    )
+    moved = sorted(
+        (one for one in store.find(drifted) if isinstance(one, Thread)),
+        key=lambda one: one.created_at,
+    )
+    drifts = [
+        (one, topics) for one in moved if one.id in ids and (topics := edits.split_topics(one))
+    ]
     merges: list[dict[str, Json]] = []
     for a, b, similarity in close[:_MOST_LISTED]:
         one, other = store.get(a, follow=False), store.get(b, follow=False)
-        reason = clip(one_line(edits.merge_reason(one.topics, other.topics)), 100) if one and other else ""
-        pair: dict[str, Json] = {"thread_a": a, "thread_b": b, "similarity": round(similarity, 2), "reason": reason}
+        reason = (
+            clip(one_line(edits.merge_reason(one.topics, other.topics)), 100)
+            if one and other
+            else ""
+        )
+        pair: dict[str, Json] = {
+            "thread_a": a,
+            "thread_b": b,
+            "similarity": round(similarity, 2),
+            "reason": reason,
+        }
         merges.append(pair | {"command": f"ai_merge('{a}', '{b}')"})
     splits: list[dict[str, Json]] = []
     for thread, topics in drifts[:_MOST_LISTED]:
         shown: list[Json] = [clip(one_line(topic), 60) for topic in topics[:5]]
-        reason = clip(one_line(f"Thread drifted from '{thread.drift[0]}' to '{thread.drift[-1]}'"), 160)
-        found: dict[str, Json] = {"thread_id": thread.id, "reason": reason, "topics_to_split": shown}
+        reason = clip(
+            one_line(f"Thread drifted from '{thread.drift[0]}' to '{thread.drift[-1]}'"), 160
+        )
+        found: dict[str, Json] = {
+            "thread_id": thread.id,
+            "reason": reason,
+            "topics_to_split": shown,
+        }
         splits.append(found | {"command": f"ai_split('{thread.id}', topics={shown!r})"})
     hints = tuple(_find_hints(app, context)) if context and context.strip() else ()
     health = edits.health([one.strength for one in awake], len(close), len(drifts))
     totals = {"merge_candidates": len(close), "split_candidates": len(drifts)}
     app.progress(_STEPS, _STEPS, "steps")
     applied = _apply(app, close[:_MOST_LISTED], drifts[:_MOST_LISTED]) if apply else ()
-    return Suggested(tuple(merges), tuple(splits), hints, health, totals, app.dry_run, applied, notes)
+    return Suggested(
+        tuple(merges), tuple(splits), hints, health, totals, app.dry_run, applied, notes
+    )
 
 
 def _find_hints(app: App, context: str) -> list[dict[str, Json]]:
@@ -175,7 +230,9 @@ def _find_hints(app: App, context: str) -> list[dict[str, Json]]:
     by_topic: dict[str, list[Memory]] = {}
     for one in search_memory(app, query, timed=question).found:
         memory = one.hit.memory
-        by_topic.setdefault(clip(one_line((*memory.topics, memory.title)[0]), 80), []).append(memory)
+        by_topic.setdefault(clip(one_line((*memory.topics, memory.title)[0]), 80), []).append(
+            memory
+        )
     hints: list[dict[str, Json]] = []
     for topic, found in by_topic.items():
         if any(not one.frequency and not one.activations for one in found):
@@ -185,7 +242,9 @@ def _find_hints(app: App, context: str) -> list[dict[str, Json]]:
     return hints[:3]
 
 
-def _apply(app: App, close: list[Pair], splits: list[tuple[Thread, tuple[str, ...]]]) -> tuple[str, ...]:
+def _apply(
+    app: App, close: list[Pair], splits: list[tuple[Thread, tuple[str, ...]]]
+) -> tuple[str, ...]:
     """Merges first; a thread that is gone by then is passed over."""
     done: list[str] = []
     gone: set[str] = set()
@@ -204,7 +263,9 @@ def _apply(app: App, close: list[Pair], splits: list[tuple[Thread, tuple[str, ..
 def compact(
     app: App,
     *,
-    strategy: Annotated[Strategy, Arg("How aggressively to compact: gentle, normal or aggressive.")] = Strategy.NORMAL,
+    strategy: Annotated[
+        Strategy, Arg("How aggressively to compact: gentle, normal or aggressive.")
+    ] = Strategy.NORMAL,
 ) -> Compacted:
     scope, figures = app.scope, FIGURES[strategy]
     reader = app.reader(scope)
@@ -220,25 +281,46 @@ def compact(
         threads = compaction.assess(store.sketches(), now=now, rules=age) if is_new else first_look
         chosen = compaction.choose(threads, close, figures, now=now, rules=age)
         ids = dict.fromkeys(id for keep, lose, _ in chosen.merges for id in (keep, lose))
-        whole = {memory.id: memories.load_whole(store, memory) for id in ids if (memory := store.get(id, follow=False))}
+        whole = {
+            memory.id: memories.load_whole(store, memory)
+            for id in ids
+            if (memory := store.get(id, follow=False))
+        }
         app.progress(2, _STEPS, "steps")
         return compaction.plan(chosen, [one.sketch for one in threads], whole, now=now, rules=age)
 
     def say(_plan: Plan) -> str:
-        merges, archives = counted(len(chosen.merges), "merge"), f"{len(chosen.archives):,} archived"
+        merges, archives = (
+            counted(len(chosen.merges), "merge"),
+            f"{len(chosen.archives):,} archived",
+        )
         threads = f"{chosen.before[0]:,} → {chosen.after[0]:,} active threads"
         return f"Compacted ({strategy}): {merges}, {archives}, {threads}."
 
     done = app.commit(scope, "compact", make, say) if first_look else None
     app.progress(_STEPS, _STEPS, "steps")
     actions: list[dict[str, Json]] = [
-        {"action": "merge", "threads": [keep, lose], "similarity": round(how, 2)} for keep, lose, how in chosen.merges
+        {"action": "merge", "threads": [keep, lose], "similarity": round(how, 2)}
+        for keep, lose, how in chosen.merges
     ]
-    actions += [{"action": "archive", "thread": id, "reason": reason} for id, reason in chosen.archives]
+    actions += [
+        {"action": "archive", "thread": id, "reason": reason} for id, reason in chosen.archives
+    ]
     both = chosen.before, chosen.after
-    before, after = ({"active_threads": count, "total_weight": round(weight, 2)} for count, weight in both)
+    before, after = (
+        {"active_threads": count, "total_weight": round(weight, 2)} for count, weight in both
+    )
     change, kept_out = (done.change, done.notes) if done else (None, ())
-    return Compacted(str(strategy), app.dry_run, tuple(actions), before, after, scope, change, (*notes, *kept_out))
+    return Compacted(
+        str(strategy),
+        app.dry_run,
+        tuple(actions),
+        before,
+        after,
+        scope,
+        change,
+        (*notes, *kept_out),
+    )
 
 
 def _find_close(
@@ -257,9 +339,16 @@ def _find_close(
         passages = store.vectorless(embedder.id, _MOST_EMBEDDED)
         owners = store.owners([seq for seq, _ in passages])
         vectors = embedder.embed([text for _, text in passages])
-        more = [(seq, owners[seq].memory, row.tobytes()) for (seq, _), row in zip(passages, vectors, strict=True)]
+        more = [
+            (seq, owners[seq].memory, row.tobytes())
+            for (seq, _), row in zip(passages, vectors, strict=True)
+        ]
     app.progress(1, _STEPS, "steps")
     found = store.similar_pairs(embedder.id, list(threads), above, more)
-    pairs = [(threads[a].id, threads[b].id, how) for a, b, how in found if threads[a].lane is threads[b].lane]
+    pairs = [
+        (threads[a].id, threads[b].id, how)
+        for a, b, how in found
+        if threads[a].lane is threads[b].lane
+    ]
     left = max(0, missing - len(more))
     return pairs, (f"{left:,} passages have no vector yet and were not compared.",) if left else ()

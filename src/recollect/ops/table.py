@@ -61,7 +61,9 @@ class Op(NamedTuple):
     cli_only: str = ""  # why no other door offers it
     everyday: bool = False  # listed by `recollect --help`
     aliases: tuple[str, ...] = ()  # older names, listed nowhere, with the options that they imply
-    erases: tuple[str, ...] = ()  # the parameters that make it impossible to undo: a person is asked first
+    erases: tuple[
+        str, ...
+    ] = ()  # the parameters that make it impossible to undo: a person is asked first
 
     @property
     def function(self) -> Callable[..., Result]:
@@ -77,10 +79,17 @@ class Op(NamedTuple):
         hints, found = typing.get_type_hints(self.function, include_extras=True), []
         for name, given in list(inspect.signature(self.function).parameters.items())[1:]:
             kind, arg = typing.get_args(hints[name])
-            kind = next((part for part in typing.get_args(kind) if type(None) in typing.get_args(kind)), kind)
+            kind = next(
+                (part for part in typing.get_args(kind) if type(None) in typing.get_args(kind)),
+                kind,
+            )
             required = given.default is inspect.Parameter.empty
             positional = given.kind is not inspect.Parameter.KEYWORD_ONLY
-            found.append(Parameter(name, kind, arg, required, positional, None if required else given.default))
+            found.append(
+                Parameter(
+                    name, kind, arg, required, positional, None if required else given.default
+                )
+            )
         return found
 
 

@@ -22,7 +22,15 @@ from recollect.app.states import (
     SharedProject,
     TeamLink,
 )
-from recollect.app.teams import Team, connection, identify, joined_teams, link, require_team, save_team
+from recollect.app.teams import (
+    Team,
+    connection,
+    identify,
+    joined_teams,
+    link,
+    require_team,
+    save_team,
+)
 from recollect.base.errors import BadInput, NotFound, RecollectError
 from recollect.base.ids import fresh_key
 from recollect.base.moment import Moment
@@ -45,11 +53,16 @@ if TYPE_CHECKING:
 Name = Annotated[str, Arg("The team's name.", metavar="NAME")]
 Url = Annotated[
     str,
-    Arg("Its PostgreSQL address; - reads it from standard input, where no process list shows it.", "URL", stdin=True),
+    Arg(
+        "Its PostgreSQL address; - reads it from standard input, where no process list shows it.",
+        "URL",
+        stdin=True,
+    ),
 ]
 Person = Annotated[str | None, Arg("Your name, as colleagues will see it.", metavar="NAME")]
 PasswordCommand = Annotated[
-    str | None, Arg("A command that prints the password, which is then not kept here.", metavar="COMMAND")
+    str | None,
+    Arg("A command that prints the password, which is then not kept here.", metavar="COMMAND"),
 ]
 _NAME = r"[a-z0-9][a-z0-9-]{0,39}"
 _MAX_PERSON_CHARS = 60
@@ -62,10 +75,13 @@ def create(
     url: Annotated[str | None, Arg(Url.__metadata__[0].help, "[URL]", stdin=True)] = None,
     *,
     rules: Annotated[
-        RulePolicy | None, Arg("Which shared rules are in force for members who have not decided; at first: shared.")
+        RulePolicy | None,
+        Arg("Which shared rules are in force for members who have not decided; at first: shared."),
     ] = None,
     person: Person = None,
-    print_sql: Annotated[bool, Arg("Print what an administrator can run instead; connects to nothing.")] = False,
+    print_sql: Annotated[
+        bool, Arg("Print what an administrator can run instead; connects to nothing.")
+    ] = False,
 ) -> Summary:
     _check_name(name)
     if print_sql:
@@ -75,7 +91,8 @@ def create(
         return Summary(sql.rstrip("\n"), {"sql": sql, "dry_run": True})
     if url is None:
         raise BadInput(
-            "The team's address is missing.", hint="`recollect team create NAME postgresql://USER@HOST/DATABASE`"
+            "The team's address is missing.",
+            hint="`recollect team create NAME postgresql://USER@HOST/DATABASE`",
         )
     if app.dry_run:
         return Summary(f"Would create team {name}.", {"team": name, "dry_run": True})
@@ -87,18 +104,30 @@ def create(
         with connection(team) as server:
             RULE_POLICY.write(server, rules)
     join_line = f"Colleagues join with: recollect team join {name} {without_password(made.url)}"
-    notes += (join_line, f"The password for it is in {app.home.teams / f'{name}.json'}: hand it over in private.")
+    notes += (
+        join_line,
+        f"The password for it is in {app.home.teams / f'{name}.json'}: hand it over in private.",
+    )
     return _report_joined(app, team, "ready", notes)
 
 
-def join(app: App, name: Name, url: Url, *, person: Person = None, password_command: PasswordCommand = None) -> Summary:
+def join(
+    app: App,
+    name: Name,
+    url: Url,
+    *,
+    person: Person = None,
+    password_command: PasswordCommand = None,
+) -> Summary:
     _check_name(name)
     if app.dry_run:
         return Summary(f"Would join team {name}.", {"team": name, "dry_run": True})
     from recollect.store.postgres_admin import join_team
 
     login = Team(name, "", storable(url), "", "", password_command or "")
-    team, notes = _begin(app, name, join_team(teams.login_url(login), name), person, password_command)
+    team, notes = _begin(
+        app, name, join_team(teams.login_url(login), name), person, password_command
+    )
     return _report_joined(app, team, "joined", notes)
 
 
@@ -114,12 +143,16 @@ def _begin(
     """Keeps the login, and tells the others who joined."""
     known = joined_teams(app.home).get(name)
     is_same = known is not None and known.tenant == login.tenant
-    who = one_line(storable(person or (known.person if known and is_same else "") or _own_name()))[:_MAX_PERSON_CHARS]
+    who = one_line(storable(person or (known.person if known and is_same else "") or _own_name()))[
+        :_MAX_PERSON_CHARS
+    ]
     member = known.member if known and is_same else fresh_key()[:12]
     url = login.url
     if password_command and login.is_new:
         hint = "Join with the login that the team's creator passed on, whose password your command prints."
-        raise BadInput("A new login was made, and your command cannot know its password.", hint=hint)
+        raise BadInput(
+            "A new login was made, and your command cannot know its password.", hint=hint
+        )
     if password_command:
         from recollect.store.postgres_admin import without_password
 
@@ -149,24 +182,37 @@ def _own_name() -> str:
 def _report_joined(app: App, team: Team, what: str, notes: tuple[str, ...]) -> Summary:
     if problem := team_sync.sync_now(app, team):
         notes += (problem,)
-    facts: dict[str, Json] = {"team": team.name, "tenant": team.tenant, "person": team.person, "dry_run": False}
+    facts: dict[str, Json] = {
+        "team": team.name,
+        "tenant": team.tenant,
+        "person": team.person,
+        "dry_run": False,
+    }
     if teams.current_team(app) != team:
         notes += (f"It is not in use yet: `recollect config MEMORY_TEAM {team.name}` chooses it.",)
-    return Summary(f"Team {team.name} is {what}. Colleagues see you as {team.person}.", facts, notes)
+    return Summary(
+        f"Team {team.name} is {what}. Colleagues see you as {team.person}.", facts, notes
+    )
 
 
 def link_project(
-    app: App, *, off: Annotated[bool, Arg("Stop exchanging memories of this project with the team.")] = False
+    app: App,
+    *,
+    off: Annotated[bool, Arg("Stop exchanging memories of this project with the team.")] = False,
 ) -> Summary:
     team = require_team(app)
     app.require_project()
     if off:
         if not app.dry_run:
-            TEAM_LINK.write(app.writer(Scope.PROJECT), TeamLink(project=link(app).project or "none"))  # not asked again
+            TEAM_LINK.write(
+                app.writer(Scope.PROJECT), TeamLink(project=link(app).project or "none")
+            )  # not asked again
         problem = "" if app.dry_run else team_sync.sync_now(app, team)
         notes = (problem,) if problem else ()
         return Summary(
-            "This project is no longer linked to the team.", {"linked": False, "dry_run": app.dry_run}, notes
+            "This project is no longer linked to the team.",
+            {"linked": False, "dry_run": app.dry_run},
+            notes,
         )
     said = _link(app, team)
     problem = "" if app.dry_run else team_sync.sync_now(app, team)
@@ -180,10 +226,16 @@ def _link(app: App, team: Team) -> str:
         _unshare_from_others(app, team)
         with connection(team) as server:
             if TEAM_PROJECTS.find(server, found.id) is None:
-                TEAM_PROJECTS.write(server, SharedProject(found.name, found.first_commit, found.remote), found.id)
+                TEAM_PROJECTS.write(
+                    server, SharedProject(found.name, found.first_commit, found.remote), found.id
+                )
         store, is_new = app.writer(Scope.PROJECT), link(app).tenant != team.tenant
         TEAM_LINK.write(store, TeamLink(team.tenant, found.id))
-        before = [id for id, tenant in SHARED.read(store).items() if tenant == team.tenant] if is_new else []
+        before = (
+            [id for id, tenant in SHARED.read(store).items() if tenant == team.tenant]
+            if is_new
+            else []
+        )
         _share_again(app, team, before)  # it may have been changed here meanwhile
     return f"This project ({found.description}) is linked to team {team.name}; `recollect team link --off` ends that."
 
@@ -206,7 +258,10 @@ def leave(
     joined = joined_teams(app.home)
     team = joined.get(name) if name else require_team(app)
     if team is None:
-        raise NotFound(f"You are not in a team called {name!r}.", hint=f"You are in: {', '.join(joined) or 'none'}.")
+        raise NotFound(
+            f"You are not in a team called {name!r}.",
+            hint=f"You are in: {', '.join(joined) or 'none'}.",
+        )
     facts: dict[str, Json] = {"team": team.name, "dry_run": app.dry_run}
     if app.dry_run:
         return Summary(f"Would leave team {team.name}.", facts)
@@ -214,7 +269,10 @@ def leave(
         team_sync.sync_now(app, team)
     if not discard and (unsent := teams.unsent_in_mirrors(app.home, team)):
         hint = "Try again when its server answers, or add --discard."
-        raise BadInput(f"{counted(unsent, 'change')} did not reach team {team.name} yet, and would be lost.", hint=hint)
+        raise BadInput(
+            f"{counted(unsent, 'change')} did not reach team {team.name} yet, and would be lost.",
+            hint=hint,
+        )
     notes = []
     try:
         with connection(team) as server:
@@ -226,7 +284,9 @@ def leave(
         notes.append(f"{counted(len(left), 'change')} of this project did not reach the team.")
     app.close()
     teams.remove_team(app, team)
-    return Summary(f"You left team {team.name}; what colleagues shared is gone from here.", facts, tuple(notes))
+    return Summary(
+        f"You left team {team.name}; what colleagues shared is gone from here.", facts, tuple(notes)
+    )
 
 
 def status(app: App) -> Summary:
@@ -250,12 +310,20 @@ def status(app: App) -> Summary:
         answer = problem.message
     linked = "linked" if facts["linked"] else "not linked (`recollect team link`)"
     where = f"; this project is {linked}" if app.project else ""
-    return Summary(f"Team {team.name}, where you are {team.person}{where}.", facts, (counts.format(**facts), answer))
+    return Summary(
+        f"Team {team.name}, where you are {team.person}{where}.",
+        facts,
+        (counts.format(**facts), answer),
+    )
 
 
 def _shared_here(app: App, team: Team) -> list[Memory]:
     store = app.reader(app.scope)
-    found = [store.get(id, follow=False) for id, tenant in SHARED.read(store).items() if tenant == team.tenant]
+    found = [
+        store.get(id, follow=False)
+        for id, tenant in SHARED.read(store).items()
+        if tenant == team.tenant
+    ]
     return [memory for memory in found if memory]
 
 
@@ -291,12 +359,19 @@ def share(app: App, names: Names) -> Done:
     for scope, memory in found:
         _refuse_sharing(scope, memory)
     _, notes = begin_sharing(app)
-    done = _tag(app, [memory for _, memory in found], "share", lambda one: sharing.with_tag(one, SHARED_TAG))
+    done = _tag(
+        app, [memory for _, memory in found], "share", lambda one: sharing.with_tag(one, SHARED_TAG)
+    )
     if app.dry_run:
-        return replace(done, notes=(*notes, *done.notes, *_words_sent(app, team, [memory for _, memory in found])))
+        return replace(
+            done,
+            notes=(*notes, *done.notes, *_words_sent(app, team, [memory for _, memory in found])),
+        )
     if not done.plan:
         _share_again(app, team, [memory.id for _, memory in found])
-        done = replace(done, summary=f"Shared again, as {'it is' if len(found) == 1 else 'they are'} now.")
+        done = replace(
+            done, summary=f"Shared again, as {'it is' if len(found) == 1 else 'they are'} now."
+        )
     return finish_sharing(app, replace(done, notes=(*notes, *done.notes)))
 
 
@@ -304,8 +379,18 @@ def _share_again(app: App, team: Team, ids: Sequence[str]) -> None:
     """What is new in them since, such as later turns of a thread."""
     store, header = app.writer(Scope.PROJECT), app.change_header("share", "Shared again.")
     with store.transaction():
-        wholes = [whole for id in ids if (whole := teams.load_whole(store, id)) and sharing.is_shared(whole[0])]
-        teams.queue(app, store, team, header, [Create(*teams.outgoing(app, team, whole)) for whole in wholes])
+        wholes = [
+            whole
+            for id in ids
+            if (whole := teams.load_whole(store, id)) and sharing.is_shared(whole[0])
+        ]
+        teams.queue(
+            app,
+            store,
+            team,
+            header,
+            [Create(*teams.outgoing(app, team, whole)) for whole in wholes],
+        )
 
 
 def begin_sharing(app: App) -> tuple[Scope, tuple[str, ...]]:
@@ -333,9 +418,15 @@ def _refuse_sharing(scope: Scope, memory: Memory) -> None:
     problem = sharing.why_not_shared(memory)
     hint = "Nothing was shared."
     if scope is Scope.USER:
-        problem, hint = "it is in your own store, which never leaves this machine", "Add it to a project first."
+        problem, hint = (
+            "it is in your own store, which never leaves this machine",
+            "Add it to a project first.",
+        )
     elif scope is Scope.TEAM:
-        problem, hint = "a colleague has shared it already", "`recollect edit` changes it for everyone."
+        problem, hint = (
+            "a colleague has shared it already",
+            "`recollect edit` changes it for everyone.",
+        )
     if problem:
         raise BadInput(f"{memory.id} cannot be shared: {problem}.", hint=hint)
 
@@ -352,7 +443,11 @@ def unshare(app: App, names: Names) -> Done:
         if own := [memory for scope, memory in found if scope is not Scope.TEAM]:
             parts.append(_tag(app, own, "unshare", sharing.without_tags))
         if others := [memory for scope, memory in found if scope is Scope.TEAM]:
-            parts.append(app.commit(Scope.TEAM, "unshare", lambda store: _removal(store, others), _say("unshare")))
+            parts.append(
+                app.commit(
+                    Scope.TEAM, "unshare", lambda store: _removal(store, others), _say("unshare")
+                )
+            )
     return finish_sharing(app, as_one(parts))
 
 
@@ -385,6 +480,10 @@ def _words_sent(app: App, team: Team, memories: Sequence[Memory]) -> list[str]:
         sent = sharing.outgoing(whole, person=team.person, project=identify(app).id)
         for change in app.redact_plan(Plan((Create(*sent),))).changes:
             values = encode(change.memory).items() if isinstance(change, Create) else ()
-            lines += [f"{name}: {value}" for name, value in values if value not in ("", [], None, 0, False)]
+            lines += [
+                f"{name}: {value}"
+                for name, value in values
+                if value not in ("", [], None, 0, False)
+            ]
             lines += [f"message: {one.content}" for one in getattr(change, "messages", ())]
     return lines

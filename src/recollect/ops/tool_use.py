@@ -54,10 +54,17 @@ def answer_call(request: HookRequest) -> HookReply:
 
 def _read_question(request: HookRequest, call: ToolCall) -> str:
     """What the call asks memory, or nothing. Absolute names below another project are not ours to answer."""
-    named = next((value for key in ("file_path", "path") if isinstance(value := call.input.get(key), str)), "")
+    named = next(
+        (value for key in ("file_path", "path") if isinstance(value := call.input.get(key), str)),
+        "",
+    )
     if call.name not in _READERS or not named:
         return ""
-    project, event, path = request.app.project, request.event, named.replace("\\", "/").removeprefix("./")
+    project, event, path = (
+        request.app.project,
+        request.event,
+        named.replace("\\", "/").removeprefix("./"),
+    )
     roots = (event.cwd, event.project_folder, str(project.root) if project else "")
     for root in ("", *(root.replace("\\", "/").rstrip("/") + "/" for root in roots if root)):
         if path.startswith(root + _FOLDER):
@@ -73,15 +80,23 @@ def _answer_read(request: HookRequest, call: ToolCall, question: str) -> HookRep
     try:
         answer = recall.answer(app, query, request.until_s)
     except UnknownId:
-        answer = Recalled(Found(app.mint.draw("recall"), question, app.clock.now(), (), (), "by id"), (), 0)
+        answer = Recalled(
+            Found(app.mint.draw("recall"), question, app.clock.now(), (), (), "by id"), (), 0
+        )
     injection = inject.requested_recall(answer, nonce=fresh_key()[:8], now=app.clock.now())
     path = _write_answer(request, injection.text)
-    reply = Reply(read_instead=str(path), read_input=call.input) if path else Reply(context=injection.text)
+    reply = (
+        Reply(read_instead=str(path), read_input=call.input)
+        if path
+        else Reply(context=injection.text)
+    )
     # An agent that reads on in a long memory was shown it before.
     marks = {} if answer.offset else {one.hit.turn_mark: one.scope for one in answer.found.found}
     key = session_ledger.ledger_key(app, request.event)
     shown = partial(session_ledger.record_shown, key=key, marks=marks, call=call.id, asked=True)
-    return HookReply(reply, injection, PromptSearch(answer.found), record_shown=shown if marks else None)
+    return HookReply(
+        reply, injection, PromptSearch(answer.found), record_shown=shown if marks else None
+    )
 
 
 def _write_answer(request: HookRequest, text: str) -> Path | None:
@@ -98,23 +113,33 @@ def _write_answer(request: HookRequest, text: str) -> Path | None:
     return path
 
 
-def find_reminders(app: App, call: ToolCall, *, seen: Set[str], until_s: float) -> tuple[PromptSearch, list[Rule]]:
+def find_reminders(
+    app: App, call: ToolCall, *, seen: Set[str], until_s: float
+) -> tuple[PromptSearch, list[Rule]]:
     """The rules that are about this very call, at most three, none that was `seen`."""
     about = read_call(call.name, call.input)
     rules = {id: pair for id, pair in rules_in_force(app).items() if id not in seen}
     named = rules_about([rule for _, rule in rules.values()], about)[:MAX_REMINDERS]
     weights = {rule.id: 1.0 for rule in named}
-    if about.programs and len(weights) < min(MAX_REMINDERS, len(rules)) and app.settings.switch("MEMORY_RECALL"):
+    if (
+        about.programs
+        and len(weights) < min(MAX_REMINDERS, len(rules))
+        and app.settings.switch("MEMORY_RECALL")
+    ):
         weights = {**_near_rules(app, about.text, rules, until_s), **weights}
     hits = []
-    for id, weight in sorted(weights.items(), key=lambda pair: pair[1], reverse=True)[:MAX_REMINDERS]:
+    for id, weight in sorted(weights.items(), key=lambda pair: pair[1], reverse=True)[
+        :MAX_REMINDERS
+    ]:
         scope, rule = rules[id]
         hits.append((scope, Hit(rule, weight, (("named" if weight >= 1 else "near", weight),))))
     found = hook_reply.found_without_search(app, about.text, hits, ABOUT_CALL)
     return PromptSearch(found), [rules[hit.memory.id][1] for _, hit in hits]
 
 
-def _near_rules(app: App, text: str, rules: Mapping[str, tuple[Scope, Rule]], until_s: float) -> dict[str, float]:
+def _near_rules(
+    app: App, text: str, rules: Mapping[str, tuple[Scope, Rule]], until_s: float
+) -> dict[str, float]:
     """Rules that mean the call though they name nothing of it. Not lessons: the command that works is as near to one
     as the command that fails. Compared with the rules alone, so that it does not matter how much else is remembered."""
     vector = TimedQuestion(app, text, until_s).vector()
@@ -125,8 +150,13 @@ def _near_rules(app: App, text: str, rules: Mapping[str, tuple[Scope, Rule]], un
     for scope, store in app.scopes():
         ids = [id for id, (where, rule) in rules.items() if where is scope and not is_lesson(rule)]
         near |= store.similarity(vector.model, vector.vector, ids)
-        background = background.with_more(store.nearest(vector.model, vector.vector, 1, ()).background)
-    prompt, needed = matching.Prompt.of(text), max(app.settings.figure("MEMORY_RECALL_FLOOR"), _MIN_FLOOR)
+        background = background.with_more(
+            store.nearest(vector.model, vector.vector, 1, ()).background
+        )
+    prompt, needed = (
+        matching.Prompt.of(text),
+        max(app.settings.figure("MEMORY_RECALL_FLOOR"), _MIN_FLOOR),
+    )
     certain: dict[str, float] = {}
     for id, cosine in near.items():
         probability, _ = matching.judge_relevance(

@@ -51,29 +51,44 @@ class Shape(StrEnum):
 
 def export(
     app: App,
-    file: Annotated[str, Arg("Where to write; must not exist yet, except for agents-md.", metavar="FILE")],
+    file: Annotated[
+        str, Arg("Where to write; must not exist yet, except for agents-md.", metavar="FILE")
+    ],
     *,
-    shape: Annotated[Shape, Arg("jsonl: everything; markdown: a folder of notes; agents-md: rules.")] = Shape.JSONL,
-    user: Annotated[bool, Arg("Export the memories for all projects instead of this project's.")] = False,
+    shape: Annotated[
+        Shape, Arg("jsonl: everything; markdown: a folder of notes; agents-md: rules.")
+    ] = Shape.JSONL,
+    user: Annotated[
+        bool, Arg("Export the memories for all projects instead of this project's.")
+    ] = False,
 ) -> Summary:
     scope, target = scope_of(user), Path(file)
     if shape is Shape.AGENTS_MD:
         return _export_rules(app, target)
     is_folder = shape is Shape.MARKDOWN
-    if os.path.lexists(target) and not (is_folder and target.is_dir() and not any(target.iterdir())):
+    if os.path.lexists(target) and not (
+        is_folder and target.is_dir() and not any(target.iterdir())
+    ):
         raise BadInput(f"{file} already exists.", hint="Choose a new name; nothing is overwritten.")
     total = sum(count for _, _, count in app.reader(scope).counts().by_kind_and_status)
     if not app.dry_run:
         try:
             (_write_notes if is_folder else _write_lines)(app, scope, target, total)
         except OSError as problem:
-            raise StoreReadOnly(f"{file} cannot be written: {problem.strerror}.", hint="Name another place.") from None
+            raise StoreReadOnly(
+                f"{file} cannot be written: {problem.strerror}.", hint="Name another place."
+            ) from None
         except ValueError:
-            raise BadInput(f"{file!r} cannot be the name of a file.", hint="Name another one.") from None
+            raise BadInput(
+                f"{file!r} cannot be the name of a file.", hint="Name another one."
+            ) from None
         app.log.line("export", scope=scope, memories=total)
     done, how = "Would write" if app.dry_run else "Wrote", " as notes" if is_folder else ""
     summary = f"{done} {counted(total, 'memory', 'memories')}{how} to {file}."
-    return Summary(summary, {"folder" if is_folder else "file": file, "memories": total, "dry_run": app.dry_run})
+    return Summary(
+        summary,
+        {"folder" if is_folder else "file": file, "memories": total, "dry_run": app.dry_run},
+    )
 
 
 def _export_rules(app: App, file: Path) -> Summary:
@@ -81,11 +96,20 @@ def _export_rules(app: App, file: Path) -> Summary:
     rules = [rule for _, rule in rules_in_force(app).values()]
     lines = list[str]()
     for kind, heading in SECTIONS:
-        said = [f"- {plain(rule.body, 500)} <!-- {rule.id[-6:]} -->" for rule in rules if rule.rule_type is kind]
+        said = [
+            f"- {plain(rule.body, 500)} <!-- {rule.id[-6:]} -->"
+            for rule in rules
+            if rule.rule_type is kind
+        ]
         lines += ["", f"### {heading}", "", *said] if said else []
-    is_ours = re.compile("|".join(("", *(f"### {heading}" for _, heading in SECTIONS), _RULE_LINE))).fullmatch
+    is_ours = re.compile(
+        "|".join(("", *(f"### {heading}" for _, heading in SECTIONS), _RULE_LINE))
+    ).fullmatch
     section = Section(
-        kind="export", path=file, entries=lambda _: lines, is_entry=lambda line: bool(is_ours(line.rstrip()))
+        kind="export",
+        path=file,
+        entries=lambda _: lines,
+        is_entry=lambda line: bool(is_ours(line.rstrip())),
     )
     found = read_snapshot(file)
     try:
@@ -98,8 +122,14 @@ def _export_rules(app: App, file: Path) -> Summary:
         replace_file(found, text, new_mode=0o644)
         app.log.line("export", rules=len(rules))
     many, done = counted(len(rules), "rule"), "Would write" if app.dry_run else "Wrote"
-    summary = f"{done} {many} to {file}." if is_new or app.dry_run else f"Nothing to change: {many} in {file}."
-    return Summary(summary, {"file": str(file), "rules": len(rules), "changed": is_new, "dry_run": app.dry_run})
+    summary = (
+        f"{done} {many} to {file}."
+        if is_new or app.dry_run
+        else f"Nothing to change: {many} in {file}."
+    )
+    return Summary(
+        summary, {"file": str(file), "rules": len(rules), "changed": is_new, "dry_run": app.dry_run}
+    )
 
 
 def _write_notes(app: App, scope: Scope, target: Path, total: int) -> None:
@@ -117,18 +147,30 @@ def _write_notes(app: App, scope: Scope, target: Path, total: int) -> None:
         app.progress(number, total, "memories")
 
 
-def _page(memory: Memory, messages: Sequence[Message], bridges: Sequence[Bridge], names: Mapping[str, str]) -> str:
+def _page(
+    memory: Memory, messages: Sequence[Message], bridges: Sequence[Bridge], names: Mapping[str, str]
+) -> str:
     """`names`: the files of the memories that it is linked to, by id."""
-    tags = dict.fromkeys(_NO_NAME.sub("-", word).strip("-") for word in (*memory.topics, *memory.tags))
+    tags = dict.fromkeys(
+        _NO_NAME.sub("-", word).strip("-") for word in (*memory.topics, *memory.tags)
+    )
     fields: dict[str, object] = {
         "id": memory.id, "kind": str(memory.kind), "status": str(memory.status), "tags": [tag for tag in tags if tag],
         "group": memory.group, "lane": str(memory.lane), "origin": memory.origin, "pinned": memory.pinned,
         "created": memory.created_at.iso(), "last_active": memory.last_active_at.iso(),
         "superseded_by": memory.superseded_by or "",
     }  # fmt: skip
-    head = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items() if value]
+    head = [
+        f"{name}: {json.dumps(value, ensure_ascii=False)}"
+        for name, value in fields.items()
+        if value
+    ]
     parts = ["\n".join(("---", *head, "---")), f"# {one_line(memory.title)}", memory.body.strip()]
-    said = [f"> {one.at.iso()} {one.source}\n\n{one.content.strip()}" for one in messages if one.content != memory.body]
+    said = [
+        f"> {one.at.iso()} {one.source}\n\n{one.content.strip()}"
+        for one in messages
+        if one.content != memory.body
+    ]
     if said:
         parts += ["## Messages", *said]
     ends = [(one.type, one.target if one.source == memory.id else one.source) for one in bridges]
@@ -143,11 +185,16 @@ def _write_lines(app: App, scope: Scope, target: Path, total: int) -> None:
     store, at = app.reader(scope), app.clock.now().iso()
     values: Iterator[dict[str, Json]] = chain(
         [{"type": "header", "format": FORMAT, "version": VERSION, "scope": str(scope), "at": at}],
-        ({"type": "memory", "memory": encode(memory), "messages": encode(said)} for memory, said in store.each()),
+        (
+            {"type": "memory", "memory": encode(memory), "messages": encode(said)}
+            for memory, said in store.each()
+        ),
         ({"type": "bridge", "bridge": encode(bridge)} for bridge in store.bridges()),
         ({"type": "alias", "old": alias.old, "new": alias.new} for alias in store.records(Alias)),
     )
-    handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    handle = os.open(
+        target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600
+    )
     try:
         with open(handle, "w", encoding="utf-8", newline="\n") as out:
             digest, count = hashlib.sha256(), 0
@@ -156,7 +203,9 @@ def _write_lines(app: App, scope: Scope, target: Path, total: int) -> None:
                 digest.update(mark.encode())
                 out.write(canonical(data | {"sha256": mark}) + "\n")
                 app.progress(min(count - 1, total), total, "memories")
-            out.write(canonical({"type": "end", "lines": count, "sha256": digest.hexdigest()}) + "\n")
+            out.write(
+                canonical({"type": "end", "lines": count, "sha256": digest.hexdigest()}) + "\n"
+            )
             out.flush()
             os.fsync(handle)
     except BaseException:
@@ -165,14 +214,18 @@ def _write_lines(app: App, scope: Scope, target: Path, total: int) -> None:
 
 
 def checksum(data: dict[str, Json]) -> str:
-    return hashlib.sha256(canonical({k: v for k, v in data.items() if k != "sha256"}).encode()).hexdigest()
+    return hashlib.sha256(
+        canonical({k: v for k, v in data.items() if k != "sha256"}).encode()
+    ).hexdigest()
 
 
 def import_jsonl(
     app: App,
     file: Annotated[str, Arg("The file to read.", metavar="FILE")],
     *,
-    lane: Annotated[Lane | None, Arg("Lower the source of every imported memory to this one, at most.")] = None,
+    lane: Annotated[
+        Lane | None, Arg("Lower the source of every imported memory to this one, at most.")
+    ] = None,
     user: User = False,
 ) -> Summary:
     source = Path(file)
@@ -182,9 +235,16 @@ def import_jsonl(
     app.require_scope(scope)
     new, total = _read(app, app.reader(scope), source, lane)
     known = total - len(new)
-    facts: dict[str, Json] = {"lines": total, "new": len(new), "known": known, "dry_run": app.dry_run}
+    facts: dict[str, Json] = {
+        "lines": total,
+        "new": len(new),
+        "known": known,
+        "dry_run": app.dry_run,
+    }
     if app.dry_run:
-        return Summary(f"Would import {len(new):,} of {total:,} lines; {known:,} were already known.", facts)
+        return Summary(
+            f"Would import {len(new):,} of {total:,} lines; {known:,} were already known.", facts
+        )
     store, change = app.writer(scope), app.mint.draw("change")
     header = app.change_header("import", f"Imported {file}", change=change, actor=IMPORT_ACTOR)
     for start in range(0, len(new), _BATCH):
@@ -196,7 +256,9 @@ def import_jsonl(
     return Summary(summary, facts | {"change": change}, (*notes, *app.notes()))
 
 
-def _read(app: App, store: Store, source: Path, lane: Lane | None) -> tuple[list[Create | Link | Alias], int]:
+def _read(
+    app: App, store: Store, source: Path, lane: Lane | None
+) -> tuple[list[Create | Link | Alias], int]:
     """What the lines ask for that is not here yet, and how many lines there are; BadImport at the first line that is
     wrong, or that needs an id not seen so far."""
     digest, count, ended, number = hashlib.sha256(), 0, False, 0
@@ -237,7 +299,9 @@ def _read(app: App, store: Store, source: Path, lane: Lane | None) -> tuple[list
     except BadInput as problem:
         raise BadImport(source.name, number, problem.message, hint=problem.hint) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-        raise BadImport(source.name, number, clip(str(problem), _MAX_PROBLEM_CHARS), hint=_HINT) from None
+        raise BadImport(
+            source.name, number, clip(str(problem), _MAX_PROBLEM_CHARS), hint=_HINT
+        ) from None
     except OSError as problem:
         raise NotFound(f"{source} cannot be read: {problem.strerror}.") from None
     return new, count - 1
@@ -256,7 +320,10 @@ def _read_change(
 
     match data["type"]:
         case "memory":
-            memory, messages = decode_memory(data["memory"]), decode(tuple[Message, ...], data["messages"])
+            memory, messages = (
+                decode_memory(data["memory"]),
+                decode(tuple[Message, ...], data["messages"]),
+            )
             for id in (memory.id, *(m.id for m in messages)):
                 if not (is_id if id == memory.id else is_message_id)(id):
                     raise ValueError(f"{clip(id, 80)!r} is not an id")
@@ -267,9 +334,13 @@ def _read_change(
                 raise ValueError("a message belongs to another thread")
             lane = Lane.lowest(memory.lane, lane or memory.lane)
             body = app.redact_text("body", memory.body)
-            said = tuple(replace(m, content=app.redact_text("message", m.content)) for m in messages)
+            said = tuple(
+                replace(m, content=app.redact_text("message", m.content)) for m in messages
+            )
             if store.get(memory.id, follow=False) is None:
-                yield Create(replace(memory, title=storable(memory.title), body=body, lane=lane), said)
+                yield Create(
+                    replace(memory, title=storable(memory.title), body=body, lane=lane), said
+                )
         case "bridge":
             bridge = decode(Bridge, data["bridge"])
             require(bridge.source, bridge.target)

@@ -43,12 +43,19 @@ def try_prompt(
 ) -> Trial:
     text = storable(" ".join(prompt)).strip()
     if not text:
-        raise BadInput("There is nothing to try: the prompt is empty.", hint='`recollect try "how do we deploy?"`')
-    line, notes = (app.settings.figure(FLOOR), ()) if floor is None else clamp("floor", floor, 0.0, 1.0)
+        raise BadInput(
+            "There is nothing to try: the prompt is empty.",
+            hint='`recollect try "how do we deploy?"`',
+        )
+    line, notes = (
+        (app.settings.figure(FLOOR), ()) if floor is None else clamp("floor", floor, 0.0, 1.0)
+    )
     if not app.settings.switch("MEMORY_RECALL"):
         notes += ("Recall is off (MEMORY_RECALL=off): no prompt is told anything.",)
     if language_model.is_on(app, Use.RECALL_BROAD):
-        notes += ("A language model would choose among these (MEMORY_RECALL_SCHEME); it was not asked.",)
+        notes += (
+            "A language model would choose among these (MEMORY_RECALL_SCHEME); it was not asked.",
+        )
     check_model(app)
     question = TimedQuestion(app, text, time.monotonic() + _WITHIN_S)
     searched = search_unasked(
@@ -56,20 +63,31 @@ def try_prompt(
     )  # fmt: skip
     shown, found = redact_question(app, text), searched.found
     if found is None:
-        return Trial(shown, line, "", 0, notes=(*notes, f"No memory was looked for: {searched.why_not}."))
+        return Trial(
+            shown, line, "", 0, notes=(*notes, f"No memory was looked for: {searched.why_not}.")
+        )
     best = searched.hits if app.settings.switch("MEMORY_RECALL") else ()  # told, were the floor 0
     heart = current_heartbeat(app)
-    injection = word_hits(app, [hit for hit in best if line <= _max_floor(hit)], heart, DEFAULT_HOST)
+    injection = word_hits(
+        app, [hit for hit in best if line <= _max_floor(hit)], heart, DEFAULT_HOST
+    )
     by_floor = []
     for least in sorted({_max_floor(hit) for hit in best}):
-        said = word_hits(app, [hit for hit in best if least <= _max_floor(hit)], heart, DEFAULT_HOST).text
+        said = word_hits(
+            app, [hit for hit in best if least <= _max_floor(hit)], heart, DEFAULT_HOST
+        ).text
         by_floor.append(Told(least, said, estimate_tokens(len(said))))
     drops = {drop.id: drop.reason for drop in (*found.drops, *injection.left_out)}
     candidates = _judged(app, found, text, line, best, drops, injection)
     known = {hit.memory.id for hit in found.judged}
-    others = [id for id, reason in drops.items() if id not in known and reason != NOTHING_IN_COMMON][:_MAX_LEFT_OUT]
+    others = [
+        id for id, reason in drops.items() if id not in known and reason != NOTHING_IN_COMMON
+    ][:_MAX_LEFT_OUT]
     named = [(id, memory[1].title if (memory := app.exact(id)) else "") for id in others]
-    left_out = [{"id": id, "title": title, "why": drop_sentence(drops[id], unasked=True)} for id, title in named]
+    left_out = [
+        {"id": id, "title": title, "why": drop_sentence(drops[id], unasked=True)}
+        for id, title in named
+    ]
     tokens = estimate_tokens(len(injection.text))
     return Trial(
         shown, line, injection.text, tokens, tuple(candidates), tuple(left_out), found.how, notes, tuple(by_floor)
@@ -86,22 +104,36 @@ def check_model(app: App) -> None:
 
 
 def _judged(
-    app: App, found: Found, text: str, floor: float, best: Sequence[Hit], drops: Mapping[str, str], told: Injection
+    app: App,
+    found: Found,
+    text: str,
+    floor: float,
+    best: Sequence[Hit],
+    drops: Mapping[str, str],
+    told: Injection,
 ) -> list[Candidate]:
     """The most certain first. Left out: of a memory that is told, the turns that are not; and what came not near."""
     scopes, ours = [scope for scope, _ in app.scopes()], {hit.memory.id for hit in best}
-    by_unit, shown, candidates = {hit.unit_key: hit for hit in best}, set(map(memory_of, told.shown)), []
+    by_unit, shown, candidates = (
+        {hit.unit_key: hit for hit in best},
+        set(map(memory_of, told.shown)),
+        [],
+    )
     for judged in found.judged:
         hit, is_best = by_unit.get(judged.unit_key, judged), judged.unit_key in by_unit
         memory, parts = hit.memory, {name: round(value, 4) for name, value in hit.components}
         if not is_best and (memory.id in ours or hit.score < _NEAR):
             continue
         reason = (
-            "" if is_best and memory.id in shown else drops.get(memory.id, _NO_ROOM if is_best else "recall is off")
+            ""
+            if is_best and memory.id in shown
+            else drops.get(memory.id, _NO_ROOM if is_best else "recall is off")
         )
         if is_best and floor > _max_floor(hit):
             reason = "below the floor"
-        why = hit_sentence(parts, how=found.how, question=text, text=f"{memory.title}\n{hit.text}", unasked=True)
+        why = hit_sentence(
+            parts, how=found.how, question=text, text=f"{memory.title}\n{hit.text}", unasked=True
+        )
         candidates.append(Candidate(
             memory.id, one_line(memory.title), memory.kind, scopes[hit.store], memory.lane, round(hit.score, 4),
             _max_floor(hit) if is_best else -1.0, not reason,

@@ -45,13 +45,23 @@ _Shown = dict[str, tuple[Scope, Memory]]  # what a model was shown, by id, as it
 
 
 def note_questions(app: App, part: SessionPart) -> transcripts.Writes | None:
-    if not language_model.is_on(app) or part.past or part.agent or not part.transcript or not part.acts:
+    if (
+        not language_model.is_on(app)
+        or part.past
+        or part.agent
+        or not part.transcript
+        or not part.acts
+    ):
         return None
     found: list[tuple[Use, str]] = []
     last = part.acts[-1].id
     if app.project is not None:
         prompts = [act.text for act in part.new if act.speaker is Speaker.PERSON and not act.agent]
-        unsure = [text for text in prompts if model_questions.is_unsure(rule_keeping.read_prompt(app, text))]
+        unsure = [
+            text
+            for text in prompts
+            if model_questions.is_unsure(rule_keeping.read_prompt(app, text))
+        ]
         found += [(Use.CLASSIFY, transcripts.prompt_mark(text)) for text in unsure]
         if part.ended and model_questions.ask_for_learnings(part.acts) is not None:
             found.append((Use.EXTRACT, last))
@@ -63,7 +73,9 @@ def note_questions(app: App, part: SessionPart) -> transcripts.Writes | None:
         else:
             found.append((Use.REVIEW, last))
     at = app.clock.now().micros
-    questions = [Question(use, part.host, part.session, part.transcript, mark, at) for use, mark in found]
+    questions = [
+        Question(use, part.host, part.session, part.transcript, mark, at) for use, mark in found
+    ]
 
     def write() -> None:
         store = app.writer(app.scope)
@@ -88,8 +100,12 @@ def ask_next(app: App, _memo: object = None) -> bool:
         first = next(iter(known.waiting), None)
         if first is None:
             return False
-        QUESTIONS.write(store, Questions(known.waiting[1:], (*known.asked, first.key)[-_MAX_ASKED:]))
-    if abs(app.clock.now().micros - first.at) <= _MAX_AGE_MICROS and language_model.is_on(app, first.use):
+        QUESTIONS.write(
+            store, Questions(known.waiting[1:], (*known.asked, first.key)[-_MAX_ASKED:])
+        )
+    if abs(app.clock.now().micros - first.at) <= _MAX_AGE_MICROS and language_model.is_on(
+        app, first.use
+    ):
         handle = {Use.CLASSIFY: _classify, Use.EXTRACT: _extract, Use.REVIEW: _review}[first.use]
         handle(app, first, transcript_reader.read_end(app, first.host, first.transcript))
     return True
@@ -105,7 +121,9 @@ def _classify(app: App, question: Question, acts: Sequence[Act]) -> None:
     if judged is None:
         return
     verdict = judged.verdict
-    app.log.line("capture", session=question.session, action=verdict.action, why=verdict.reason, by="llm")
+    app.log.line(
+        "capture", session=question.session, action=verdict.action, why=verdict.reason, by="llm"
+    )
     if verdict.action is Action.STORED:
         shown = session_ledger.texts_shown(app, question.session)
         kept = rule_keeping.keep_rules(app, judged, group=question.session, shown=shown, at=act.at)
@@ -123,11 +141,16 @@ def _extract(app: App, question: Question, acts: Sequence[Act]) -> None:
 
 def _review(app: App, question: Question, acts: Sequence[Act]) -> None:
     if dones := _review_turn(app, question, acts):
-        notices.add(app, f"\U0001f501 Recollect reviewed the last turn: {' '.join(done.summary for done in dones)}")
+        notices.add(
+            app,
+            f"\U0001f501 Recollect reviewed the last turn: {' '.join(done.summary for done in dones)}",
+        )
 
 
 def review(
-    app: App, *, run: Annotated[bool, Arg("Apply the proposals instead of only showing them.")] = False
+    app: App,
+    *,
+    run: Annotated[bool, Arg("Apply the proposals instead of only showing them.")] = False,
 ) -> Done | Summary:
     """The last turn that was read here, whether or not it was reviewed before."""
     read = reversed(transcripts.live_transcripts(app.reader(app.scope)))
@@ -141,7 +164,10 @@ def review(
         summary = f"{counted(count, 'message')} of session {session} would be reviewed; no model was asked."
         return Summary(summary, {"messages": count, "session": session, "dry_run": True})
     if not language_model.is_on(app):
-        raise BadInput("Language models are switched off.", hint="MEMORY_LLM=on in agent.conf; see docs/LLM.md.")
+        raise BadInput(
+            "Language models are switched off.",
+            hint="MEMORY_LLM=on in agent.conf; see docs/LLM.md.",
+        )
     dones = _review_turn(app, last, acts, is_dry=not run)
     if dones is None:
         raise BadInput("The model gave no answer.", hint="`recollect logs` says why.")
@@ -150,7 +176,9 @@ def review(
     return replace(dones[-1], summary=" ".join(done.summary for done in dones))
 
 
-def _review_turn(app: App, question: Question, acts: Sequence[Act], *, is_dry: bool = False) -> list[Done] | None:
+def _review_turn(
+    app: App, question: Question, acts: Sequence[Act], *, is_dry: bool = False
+) -> list[Done] | None:
     """About the last messages, up to the act that ends the turn. None: there was no answer, or nothing to ask."""
     ends = [number for number, act in enumerate(acts, start=1) if act.id == question.mark]
     acts = acts[: ends[-1]] if ends else acts
@@ -163,9 +191,13 @@ def _review_turn(app: App, question: Question, acts: Sequence[Act], *, is_dry: b
     shown = {one.hit.memory.id: (one.scope, one.hit.memory) for one in near}
     known = []
     for scope, memory in shown.values():
-        body = memory.body or "\n".join(one.content for one in app.reader(scope).messages(memory.id))
+        body = memory.body or "\n".join(
+            one.content for one in app.reader(scope).messages(memory.id)
+        )
         known.append(replace(memory, title=plain(memory.title, _TITLE_CHARS), body=neutral(body)))
-    ask = model_questions.ask_for_proposals([replace(act, text=neutral(act.text)) for act in said], known)
+    ask = model_questions.ask_for_proposals(
+        [replace(act, text=neutral(act.text)) for act in said], known
+    )
     found: tuple[Proposal, ...] | None = language_model.ask(app, ask, known)
     if found is None:
         return None
@@ -178,7 +210,9 @@ def _review_turn(app: App, question: Question, acts: Sequence[Act], *, is_dry: b
     return dones
 
 
-def _apply(app: App, proposals: Sequence[Proposal], shown: _Shown, lane: Lane, session: str) -> list[Done]:
+def _apply(
+    app: App, proposals: Sequence[Proposal], shown: _Shown, lane: Lane, session: str
+) -> list[Done]:
     """One change per store; a note's file is one of its own, in the user's inbox, never in a repository."""
     by_scope: dict[Scope, list[Proposal]] = {scope: [] for scope in Scope}
     saved: list[Done] = []
@@ -186,7 +220,11 @@ def _apply(app: App, proposals: Sequence[Proposal], shown: _Shown, lane: Lane, s
         scope, memory = shown.get(one.id, (app.scope, None))
         if not isinstance(memory, Note):
             by_scope[scope].append(one)
-        elif (now := _read_again(app, scope, memory)) and scope is Scope.USER and now.status is Status.ACTIVE:
+        elif (
+            (now := _read_again(app, scope, memory))
+            and scope is Scope.USER
+            and now.status is Status.ACTIVE
+        ):
             title = f"{page.stem(memory.path)} (proposed)"
             try:
                 saved.append(notes.save(app, one.body, title=title, tags=(TAG,), inbox=True))
@@ -200,10 +238,14 @@ def _apply(app: App, proposals: Sequence[Proposal], shown: _Shown, lane: Lane, s
     return [done for done in (*dones, *saved) if done.plan]
 
 
-def _plan(app: App, proposals: Sequence[Proposal], shown: _Shown, lane: Lane, session: str, store: Store) -> Plan:
+def _plan(
+    app: App, proposals: Sequence[Proposal], shown: _Shown, lane: Lane, session: str, store: Store
+) -> Plan:
     changes: list[Change] = []
     rules = rule_keeping.load_rules(store, Status.ACTIVE, Status.CANDIDATE, Status.ARCHIVED)
-    room = MAX_PROPOSED - sum(rule.status is Status.CANDIDATE and TAG in rule.tags for rule in rules)
+    room = MAX_PROPOSED - sum(
+        rule.status is Status.CANDIDATE and TAG in rule.tags for rule in rules
+    )
     now = app.clock.now()
     for one in proposals:
         if any(rule_relations.says_same(one.body, rule.body) for rule in rules):

@@ -25,19 +25,37 @@ _RECOVERED_AT_ONCE = 200
 _SERVER_S = 600.0  # for all checks of a large team
 _LIVE = "memory.db"
 _DERIVED = frozenset(
-    {"passage", "words", "term", "vector", "vector_count", "check_passages", "full_text", "terms", "vectors"}
+    {
+        "passage",
+        "words",
+        "term",
+        "vector",
+        "vector_count",
+        "check_passages",
+        "full_text",
+        "terms",
+        "vectors",
+    }
 )
 
 
 def verify(
-    app: App, *, team: Annotated[bool, Arg("Also look at the team's own database, which takes a while.")] = False
+    app: App,
+    *,
+    team: Annotated[
+        bool, Arg("Also look at the team's own database, which takes a while.")
+    ] = False,
 ) -> Verified:
-    stores = [(scope, app.writer(scope)) for scope in _present(app)]  # the full-text check writes, and changes nothing
+    stores = [
+        (scope, app.writer(scope)) for scope in _present(app)
+    ]  # the full-text check writes, and changes nothing
     found = [(scope, str(store.path), tuple(_findings(app, store))) for scope, store in stores]
     if team:
         own = require_team(app)
         with connection(own, _SERVER_S) as server:
-            found.append((Scope.TEAM, f"the server of team {own.name}", tuple(_findings(app, server))))
+            found.append(
+                (Scope.TEAM, f"the server of team {own.name}", tuple(_findings(app, server)))
+            )
     return Verified(tuple(found))
 
 
@@ -56,7 +74,9 @@ def reindex(app: App) -> Summary:
             counts[scope] = app.reader(scope).counts().passages
             continue
         store = app.writer(scope)
-        counts[scope] = store.reindex(lambda done, total: app.progress(done, total, "memories indexed"))
+        counts[scope] = store.reindex(
+            lambda done, total: app.progress(done, total, "memories indexed")
+        )
         try:
             embedder, now, made = app.embedder, store.counts(), 0
             missing = now.passages - now.vectors_by_model.get(embedder.id, 0)
@@ -69,9 +89,17 @@ def reindex(app: App) -> Summary:
             notes = (problem.message, problem.hint)
         app.log.line("reindex", scope=scope, passages=counts[scope], vectors=vectors)
     total = sum(count for count in counts.values() if isinstance(count, int))
-    word, said = "Would index" if app.dry_run else "Indexed", f", made {counted(vectors, 'vector')}" if vectors else ""
+    word, said = (
+        "Would index" if app.dry_run else "Indexed",
+        f", made {counted(vectors, 'vector')}" if vectors else "",
+    )
     said += f", removed {dropped:,} of another model" if dropped else ""
-    facts: dict[str, Json] = {"passages": counts, "vectors": vectors, "dropped": dropped, "dry_run": app.dry_run}
+    facts: dict[str, Json] = {
+        "passages": counts,
+        "vectors": vectors,
+        "dropped": dropped,
+        "dry_run": app.dry_run,
+    }
     return Summary(f"{word} {counted(total, 'passage')}{said}.", facts, notes)
 
 
@@ -112,19 +140,33 @@ def recover(app: App) -> Summary:
             continue
         memories, messages, ties = salvage(sources)
         missing = memories
-        if folder / _LIVE not in sources:  # without those that this store's own journal knows: they were deleted since
+        if (
+            folder / _LIVE not in sources
+        ):  # without those that this store's own journal knows: they were deleted since
             reader = app.reader(scope)
             lost = [one for one in memories if reader.get(one.id, follow=False) is None]
             missing = [one for one in lost if not reader.log(limit=1, memory=one.id)]
-        facts[scope] = {"sources": [*map(str, sources)], "readable": len(memories), "missing": len(missing)}
+        facts[scope] = {
+            "sources": [*map(str, sources)],
+            "readable": len(memories),
+            "missing": len(missing),
+        }
         total += len(missing)
         if missing and not app.dry_run:
             _bring_back(app, app.writer(scope), missing, messages, ties)
             app.log.line("recover", scope=scope, memories=len(missing))
     if len(facts) == 1:
-        backups = [str(file) for _, folder in store_folders(app) for file in backups_of(folder / _LIVE)]
-        kept = f"{counted(len(backups), 'backup is', 'backups are')} available." if backups else "There is no backup."
-        return Summary(f"Nothing is damaged. {kept}", facts | {"backups": [*backups]}, tuple(backups))
+        backups = [
+            str(file) for _, folder in store_folders(app) for file in backups_of(folder / _LIVE)
+        ]
+        kept = (
+            f"{counted(len(backups), 'backup is', 'backups are')} available."
+            if backups
+            else "There is no backup."
+        )
+        return Summary(
+            f"Nothing is damaged. {kept}", facts | {"backups": [*backups]}, tuple(backups)
+        )
     word = "Would bring back" if app.dry_run else "Brought back"
     undone = "`recollect undo` takes it back. The files it came from stay where they are."
     notes = () if app.dry_run or not total else (undone,)
@@ -137,7 +179,9 @@ def _sources(app: App, scope: Scope, folder: Path) -> list[Path]:
     live = folder / _LIVE
     is_gone = not live.exists() or not live.stat().st_size
     try:
-        is_damaged = not is_gone and any(one.table not in _DERIVED for one in _findings(app, app.writer(scope)))
+        is_damaged = not is_gone and any(
+            one.table not in _DERIVED for one in _findings(app, app.writer(scope))
+        )
     except StoreDamaged:
         is_damaged = True  # and set aside by then, unless this is a dry run
     if is_damaged and not app.dry_run and live.exists():
@@ -149,14 +193,18 @@ def _sources(app: App, scope: Scope, folder: Path) -> list[Path]:
     return [*aside, *backups_of(live)] if aside or is_gone else []
 
 
-def _bring_back(app: App, store: Store, missing: list[Memory], messages: list[Message], ties: list[Change]) -> None:
+def _bring_back(
+    app: App, store: Store, missing: list[Memory], messages: list[Message], ties: list[Change]
+) -> None:
     said: dict[str, list[Message]] = {}
     for message in messages:
         said.setdefault(message.thread_id, []).append(message)
     act = app.change_header("recover", f"Recovered {counted(len(missing), 'memory', 'memories')}")
     for start in range(0, len(missing), _RECOVERED_AT_ONCE):
         batch = missing[start : start + _RECOVERED_AT_ONCE]
-        store.apply(Plan.of(Create(memory, tuple(said.get(memory.id, ()))) for memory in batch), act)
+        store.apply(
+            Plan.of(Create(memory, tuple(said.get(memory.id, ()))) for memory in batch), act
+        )
         app.progress(start + len(batch), len(missing), "memories")
     for tie in ties:
         with suppress(Conflict):  # an end of it could not be read
@@ -166,7 +214,13 @@ def _bring_back(app: App, store: Store, missing: list[Memory], messages: list[Me
 def projects(app: App) -> Summary:
     known = identity.known(app.home.projects)
     facts: list[Json] = [
-        {"folder": k.folder.name, "name": k.name, "root": k.root, "exists": k.exists, "attached": k.attached}
+        {
+            "folder": k.folder.name,
+            "name": k.name,
+            "root": k.root,
+            "exists": k.exists,
+            "attached": k.attached,
+        }
         for k in known
     ]
     lines = "\n".join(f"{k.folder.name}  {k.root}{'' if k.exists else '  (gone)'}" for k in known)
@@ -174,11 +228,20 @@ def projects(app: App) -> Summary:
 
 
 def attach(
-    app: App, folder: Annotated[str, Arg("The store's folder, as `recollect projects` lists it.", metavar="FOLDER")]
+    app: App,
+    folder: Annotated[
+        str, Arg("The store's folder, as `recollect projects` lists it.", metavar="FOLDER")
+    ],
 ) -> Summary:
     project = app.require_project()
     if app.dry_run:
-        return Summary(f"Would give {project.root} the memory in {folder}.", {"folder": folder, "dry_run": True})
+        return Summary(
+            f"Would give {project.root} the memory in {folder}.",
+            {"folder": folder, "dry_run": True},
+        )
     target = identity.attach(app.home.projects, project, folder)
     app.log.line("attach", folder=target.name)
-    return Summary(f"{project.root} now has the memory in {target.name}.", {"folder": target.name, "dry_run": False})
+    return Summary(
+        f"{project.root} now has the memory in {target.name}.",
+        {"folder": target.name, "dry_run": False},
+    )

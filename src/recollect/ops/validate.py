@@ -53,13 +53,19 @@ _VECTORS_AT_ONCE = 32
 
 
 def validate(
-    app: App, *, run: Annotated[bool, Arg("Validate some memories now, whatever the schedule says.")] = False
+    app: App,
+    *,
+    run: Annotated[bool, Arg("Validate some memories now, whatever the schedule says.")] = False,
 ) -> Summary:
     if run and not app.dry_run:
         lines = runner.run_by_hand(app, VALIDATION)
         paths = dict.fromkeys(_log_path(app, SESSIONS.read(store)) for _, store in app.scopes())
         logs = [str(path) for path in paths if path.exists()]
-        summary = f"Validated; {counted(len(lines), 'finding')}." if logs else "There was nothing to validate."
+        summary = (
+            f"Validated; {counted(len(lines), 'finding')}."
+            if logs
+            else "There was nothing to validate."
+        )
         ran: dict[str, Json] = {"lines": [*lines], "logs": [*logs], "dry_run": False}
         return Summary(summary, ran, (*lines, *(f"Log: {path}" for path in logs), *app.notes()))
     # What a run would draw from, what a model flagged, and what the free checks find.
@@ -72,16 +78,25 @@ def validate(
         lines.append(f"Validation: {schedule}; {amount} of {len(pool):,} would be drawn.")
         looked_at += len(pool[:_MAX_SHOWN])
         for memory in pool[:_MAX_SHOWN]:
-            why = [*outdated_claims(app, scope, memory), *(["flagged by a review"] if memory.id in flagged else [])]
+            why = [
+                *outdated_claims(app, scope, memory),
+                *(["flagged by a review"] if memory.id in flagged else []),
+            ]
             if why:
-                listed.append({"id": memory.id, "title": memory.title, "scope": str(scope), "why": [*why]})
+                listed.append(
+                    {"id": memory.id, "title": memory.title, "scope": str(scope), "why": [*why]}
+                )
                 lines.append(f"{_name(memory)}: {'; '.join(why)}")
     summary = f"{len(listed):,} of {counted(looked_at, 'memory', 'memories')} may be out of date; nothing was changed."
-    return Summary(summary, {"findings": listed, "looked_at": looked_at, "dry_run": app.dry_run}, tuple(lines))
+    return Summary(
+        summary, {"findings": listed, "looked_at": looked_at, "dry_run": app.dry_run}, tuple(lines)
+    )
 
 
 def _pool(app: App, scope: Scope) -> list[Memory]:
-    return app.reader(scope).find(Query(kinds=(Kind.RULE, Kind.NOTE), statuses=(Status.ACTIVE,), limit=100_000))
+    return app.reader(scope).find(
+        Query(kinds=(Kind.RULE, Kind.NOTE), statuses=(Status.ACTIVE,), limit=100_000)
+    )
 
 
 def _name(memory: Memory) -> str:
@@ -91,12 +106,21 @@ def _name(memory: Memory) -> str:
 
 def check_sample(app: App, run: runner.Run) -> Iterator[str]:
     file, size = _log_path(app, run.session).name, 2_000_000
-    log = Log(app.home.logs, app.clock, max_bytes=size, redact=lambda text: app.redactor.clean(text).text, file=file)
+    log = Log(
+        app.home.logs,
+        app.clock,
+        max_bytes=size,
+        redact=lambda text: app.redactor.clean(text).text,
+        file=file,
+    )
     where = app.project.name if app.project is not None and run.scope is Scope.PROJECT else "user"
     log.line(f"validation of {where} at session {run.session}")
     notices.toast(app, "Memory validation started")
     pool = _pool(app, run.scope)
-    sample = [pool[number] for number in draw_numbers(app.settings.count("MEMORY_VALIDATION_AMOUNT"), len(pool))]
+    sample = [
+        pool[number]
+        for number in draw_numbers(app.settings.count("MEMORY_VALIDATION_AMOUNT"), len(pool))
+    ]
     flagged: set[str] = set()
     proposed: list[str] = []
     for line in _check(app, run.scope, sample, flagged, proposed):
@@ -111,7 +135,9 @@ def check_sample(app: App, run: runner.Run) -> Iterator[str]:
         notices.add(app, f"Validation: {', '.join(parts)}. `recollect validate` shows what.")
 
 
-def _check(app: App, scope: Scope, sample: Sequence[Memory], flagged: set[str], proposed: list[str]) -> Iterator[str]:
+def _check(
+    app: App, scope: Scope, sample: Sequence[Memory], flagged: set[str], proposed: list[str]
+) -> Iterator[str]:
     """What they name, what they state, and their titles. Once a model does not answer, no other question is asked."""
     for memory in sample:
         if missing := outdated_claims(app, scope, memory):
@@ -121,7 +147,9 @@ def _check(app: App, scope: Scope, sample: Sequence[Memory], flagged: set[str], 
     root = app.project.root if app.project is not None and scope is Scope.PROJECT else None
     for start in range(0, len(sample) if root else 0, PER_QUESTION):
         some = sample[start : start + PER_QUESTION]
-        question = Ask(Use.VALIDATE_CLAIMS, (("entries", review.format_entries(some)),), reads=str(root))
+        question = Ask(
+            Use.VALIDATE_CLAIMS, (("entries", review.format_entries(some)),), reads=str(root)
+        )
         checks: dict[str, Check] | None = language_model.ask(app, question, some)
         if checks is None:
             return
@@ -142,9 +170,15 @@ def _check(app: App, scope: Scope, sample: Sequence[Memory], flagged: set[str], 
                 yield f"{_name(memory)}: not measured: {problem.message}"
 
 
-def _apply_check(app: App, scope: Scope, memory: Memory, check: Check, flagged: set[str], proposed: list[str]) -> str:
+def _apply_check(
+    app: App, scope: Scope, memory: Memory, check: Check, flagged: set[str], proposed: list[str]
+) -> str:
     why = f": {check.why}" if check.why else ""
-    if check.state == "fix" and isinstance(memory, Rule) and (id := _propose(app, scope, memory, check.body)):
+    if (
+        check.state == "fix"
+        and isinstance(memory, Rule)
+        and (id := _propose(app, scope, memory, check.body))
+    ):
         proposed.append(id)
         return f"{_name(memory)} should read differently{why}; {id} waits in the inbox"
     flagged.add(memory.id)
@@ -156,14 +190,26 @@ def _apply_check(app: App, scope: Scope, memory: Memory, check: Check, flagged: 
 def _propose(app: App, scope: Scope, rule: Rule, body: str) -> str:
     """The id of the candidate; empty: one waits already in this rule's place."""
     id = app.mint.draw("rule")
-    words = edits.Words(app.redact_text("rule", body), Lane.lowest(Lane.AGENT, Lane.REPOSITORY), rule.group or "")
+    words = edits.Words(
+        app.redact_text("rule", body), Lane.lowest(Lane.AGENT, Lane.REPOSITORY), rule.group or ""
+    )
 
     def make(store: Store) -> Plan:
         sources = [one.source for one in store.bridges(rule.id) if one.type is BridgeType.REPLACES]
-        waiting = [one for id in sources if (one := store.get(id, follow=False)) and one.status is Status.CANDIDATE]
-        return Plan() if waiting else Plan.of(edits.propose_words(rule, words, id=id, now=app.clock.now()))
+        waiting = [
+            one
+            for id in sources
+            if (one := store.get(id, follow=False)) and one.status is Status.CANDIDATE
+        ]
+        return (
+            Plan()
+            if waiting
+            else Plan.of(edits.propose_words(rule, words, id=id, now=app.clock.now()))
+        )
 
-    done = app.commit(scope, "validate", make, lambda _: f"{rule.id} in other words waits in the inbox as {id}.")
+    done = app.commit(
+        scope, "validate", make, lambda _: f"{rule.id} in other words waits in the inbox as {id}."
+    )
     return id if done.plan else ""
 
 
@@ -179,7 +225,9 @@ def _try_title(app: App, scope: Scope, memory: Memory, line: str) -> str:
     def plan_of(standing: Memory) -> Plan:
         return Plan.of([Update.between(standing, replace(standing, title=title))])
 
-    tried = memories.change_one(app, scope, memory, _RENAME, plan_of, f"{memory.id} is called {title!r}.")
+    tried = memories.change_one(
+        app, scope, memory, _RENAME, plan_of, f"{memory.id} is called {title!r}."
+    )
     is_kept = False
     try:
         after = _ranks(app, scope, memory, asked)
@@ -188,7 +236,9 @@ def _try_title(app: App, scope: Scope, memory: Memory, line: str) -> str:
             return f"kept the old title: the new one ranked lower ({ranks})"
         if isinstance(memory, Note):
             summary = f"{memory.path} has a new condition."
-            notes.rewrite(app, memory.id, lambda text: dialects.with_condition(text, title), _RENAME, summary)
+            notes.rewrite(
+                app, memory.id, lambda text: dialects.with_condition(text, title), _RENAME, summary
+            )
         is_kept = True
         return f"now called {title!r} ({ranks})"
     except (BadInput, Conflict) as problem:
@@ -204,7 +254,10 @@ def _ranks(app: App, scope: Scope, memory: Memory, asked: Sequence[str]) -> list
     with suppress(ModelError, BadInput):  # words alone, before and after
         while fill_vectors(app.writer(scope), app.embedder, _VECTORS_AT_ONCE):
             pass
-    searches = [search_memory(app, Query(text=text, statuses=REACHED, limit=_MAX_RANK)).found for text in asked]
+    searches = [
+        search_memory(app, Query(text=text, statuses=REACHED, limit=_MAX_RANK)).found
+        for text in asked
+    ]
     found = [[one.hit.memory.id for one in search] for search in searches]
     return [ids.index(memory.id) + 1 if memory.id in ids else _MAX_RANK + 1 for ids in found]
 
@@ -242,7 +295,9 @@ def _describe_missing(claim: review.Claim, root: Path | None) -> str:
     kind, name = claim
     if kind == "program":  # as a shell would look it up, on the PATH of this process
         places = environment().get("PATH", "")
-        is_missing = bool(places) and name not in _BUILT_IN and shutil.which(name, path=places) is None
+        is_missing = (
+            bool(places) and name not in _BUILT_IN and shutil.which(name, path=places) is None
+        )
         return f"there is no program {name}" if is_missing else ""
     if kind == "path":
         # `/api/users` is a route as often as a path, and a relative one may be another project's: its first folder has
@@ -252,18 +307,30 @@ def _describe_missing(claim: review.Claim, root: Path | None) -> str:
             return ""
         first = Path(*path.parts[:2]) if path.is_absolute() else Path(path.parts[0])
         base = root or Path()
-        return f"{name} is not there" if (base / first).is_dir() and not os.path.lexists(base / path) else ""
+        return (
+            f"{name} is not there"
+            if (base / first).is_dir() and not os.path.lexists(base / path)
+            else ""
+        )
     if root is None:
         return ""
     if kind == "script":
         held = json.loads(read_limited(root / "package.json", _MAX_BYTES))
         scripts = held.get("scripts", {}) if isinstance(held, dict) else None
-        return f"package.json has no script {name}" if isinstance(scripts, dict) and name not in scripts else ""
-    makefile = next((root / file for file in _MAKEFILES if (root / file).exists()), root / _MAKEFILES[0])
+        return (
+            f"package.json has no script {name}"
+            if isinstance(scripts, dict) and name not in scripts
+            else ""
+        )
+    makefile = next(
+        (root / file for file in _MAKEFILES if (root / file).exists()), root / _MAKEFILES[0]
+    )
     text = read_limited(makefile, _MAX_BYTES).decode()
     targets = {target for line in _TARGET.findall(text) for target in line.split()}
     # Never where the Makefile has pattern rules, or includes other files.
-    is_open = any("%" in one or "$" in one for one in targets) or re.search(r"^-?include\s", text, re.MULTILINE)
+    is_open = any("%" in one or "$" in one for one in targets) or re.search(
+        r"^-?include\s", text, re.MULTILINE
+    )
     return f"the Makefile has no target {name}" if not is_open and name not in targets else ""
 
 

@@ -18,7 +18,9 @@ ASKED_CHARS, UNASKED_CHARS, SUMMARY_CHARS = 1_200, 240, 100
 _ALL_HITS_CHARS = 8_000  # of many hits less is shown of each
 # What the person stated in a prompt always has some room when somebody asked: nobody says it with more authority.
 _STATED_CHARS, _MIN_STATED_CHARS = 240, 16
-_NEIGHBOUR_BONUS = 0.15  # for standing next to a sentence that is shown: an answer is rarely one sentence long
+_NEIGHBOUR_BONUS = (
+    0.15  # for standing next to a sentence that is shown: an answer is rarely one sentence long
+)
 _WORTH = {
     Role.ASKED: 0.3, Role.FOUND: 1.1, Role.DECIDED: 1.6, Role.CHANGED: 0.25, Role.RAN: 0.25, Role.ENDED: 1.1,
     Role.SAID: 1.0,
@@ -30,13 +32,18 @@ _TABLE = load_table("recollect.recall", "search_words.json")
 # That something was committed, that tests passed or failed, or what an agent says while it works.
 _EMPTY_REMARK = re.compile(rf"\W*(?:{'|'.join(_TABLE['empty_remarks'])})", re.IGNORECASE)
 _ORDER = re.compile(
-    rf"\W*(?:(?:{_TABLE['order_leads']})[\s,]+)*(?:{_TABLE['order_asks']})?(?:{_TABLE['order_verbs']})\b", re.IGNORECASE
+    rf"\W*(?:(?:{_TABLE['order_leads']})[\s,]+)*(?:{_TABLE['order_asks']})?(?:{_TABLE['order_verbs']})\b",
+    re.IGNORECASE,
 )
-_MIN_WORD_BYTES = 12  # letters and digits: list numbers, rules and "Done." fill the room and say nothing
+_MIN_WORD_BYTES = (
+    12  # letters and digits: list numbers, rules and "Done." fill the room and say nothing
+)
 _FIGURE = re.compile(r"\d{3}|`")
 # A finding is shown where the agent said it, among its neighbours; what the person decided, where it stands alone.
 _REPEATED_IN = {Role.FOUND: Role.SAID, Role.ENDED: Role.SAID, Role.ASKED: Role.DECIDED}
-_REPEATED_CHARS = 40  # a finding is recognised in what was said by this many of its first and last characters
+_REPEATED_CHARS = (
+    40  # a finding is recognised in what was said by this many of its first and last characters
+)
 
 
 class _Sentence(NamedTuple):
@@ -62,15 +69,23 @@ def with_passages(hit: Hit, max_chars: int, *, unasked: bool = False) -> Hit:
         return replace(hit, shown=(text,) if text else (), summary=summary)
     sentences = list(_score_sentences(hit, max_chars, unasked))
     first = max(sentences, key=lambda sentence: sentence.score, default=None)
-    line = one_line(hit.text[first.start : first.end]) if first is not None and first.score > 0 else ""
-    return replace(hit, shown=_grow(hit, sentences, max_chars, unasked), summary=shorten(line, SUMMARY_CHARS))
+    line = (
+        one_line(hit.text[first.start : first.end]) if first is not None and first.score > 0 else ""
+    )
+    return replace(
+        hit, shown=_grow(hit, sentences, max_chars, unasked), summary=shorten(line, SUMMARY_CHARS)
+    )
 
 
 def unasked_passages(hit: Hit) -> tuple[str, ...]:
     """For an agent that did not ask: no earlier question, no command, nothing where the best match is an empty remark.
     A rule or note that says no more than its title is shown whole."""
     best = max(hit.pieces, key=lambda piece: piece.score, default=None)
-    if hit.turn is not None and best is not None and _EMPTY_REMARK.match(hit.text[best.start : best.end]):
+    if (
+        hit.turn is not None
+        and best is not None
+        and _EMPTY_REMARK.match(hit.text[best.start : best.end])
+    ):
         return ()
     found = tuple(filter(None, with_passages(hit, UNASKED_CHARS, unasked=True).shown))
     if found or hit.turn is not None or not hit.text.strip():
@@ -81,23 +96,37 @@ def unasked_passages(hit: Hit) -> tuple[str, ...]:
 def shorten(text: str, max_chars: int) -> str:
     if len(text) <= max_chars:
         return text
-    ends = [found.end() for found in _SENTENCE.finditer(text[: max_chars + 1]) if found.end() <= max_chars]
+    ends = [
+        found.end()
+        for found in _SENTENCE.finditer(text[: max_chars + 1])
+        if found.end() <= max_chars
+    ]
     if ends and ends[-1] > max_chars // 3:
         return text[: ends[-1]].rstrip()
     word = text.rfind(" ", max_chars // 2, max_chars)
     return text[: word if word > 0 else max_chars - 1].rstrip() + "\u2026"
 
 
-def _grow(hit: Hit, sentences: Sequence[_Sentence], max_chars: int, unasked: bool) -> tuple[str, ...]:
+def _grow(
+    hit: Hit, sentences: Sequence[_Sentence], max_chars: int, unasked: bool
+) -> tuple[str, ...]:
     """Takes the best sentence, again and again; its neighbours then count a little more."""
-    asked = {number for number, part in enumerate(parts(hit.text)) if part.role is Role.ASKED} if hit.turn else set()
-    waiting = sorted((-sentence.score, number) for number, sentence in enumerate(sentences) if sentence.score > 0)
+    asked = (
+        {number for number, part in enumerate(parts(hit.text)) if part.role is Role.ASKED}
+        if hit.turn
+        else set()
+    )
+    waiting = sorted(
+        (-sentence.score, number) for number, sentence in enumerate(sentences) if sentence.score > 0
+    )
     chosen: set[int] = set()
     room, stated_room = max_chars, 0 if unasked else _STATED_CHARS
     for number in (number for _, number in waiting if sentences[number].part in asked):
         # What the person's prompt says beside its questions and orders, as far as there is room for it.
         one = sentences[number]
-        if _MIN_STATED_CHARS <= one.chars <= stated_room and not _ORDER.match(hit.text, one.start, one.end):
+        if _MIN_STATED_CHARS <= one.chars <= stated_room and not _ORDER.match(
+            hit.text, one.start, one.end
+        ):
             chosen.add(number)
             room, stated_room = room - one.chars, stated_room - one.chars
     while waiting:
@@ -125,7 +154,11 @@ def _score_sentences(hit: Hit, max_chars: int, unasked: bool) -> Iterator[_Sente
     """One that stands in two pieces matches as well as they do, by their shares."""
     text, title = hit.text, _bare(hit.memory.title)
     roles = tuple(parts(text)) if hit.turn is not None else ()
-    known = {part.role: _bare(text[part.start : part.end]) for part in roles if part.role in _REPEATED_IN.values()}
+    known = {
+        part.role: _bare(text[part.start : part.end])
+        for part in roles
+        if part.role in _REPEATED_IN.values()
+    }
     # Of a very long text only the surroundings of its best pieces are looked at.
     wide = 1 + max_chars // 125  # most pieces have more
     best = heapq.nlargest(6, range(len(hit.pieces)), key=lambda number: hit.pieces[number].score)
@@ -150,9 +183,13 @@ def _score_sentences(hit: Hit, max_chars: int, unasked: bool) -> Iterator[_Sente
                 at += 1
             score = pieces[at].score
             if pieces[at].end < end:
-                shares = [(min(end, one.end) - max(start, one.start), one.score) for one in pieces[at:]]
+                shares = [
+                    (min(end, one.end) - max(start, one.start), one.score) for one in pieces[at:]
+                ]
                 score = sum(share * score for share, score in shares if share > 0) / (end - start)
-            yield _Sentence(number, start, end, score * _worth(found[0], role, title, elsewhere, unasked))
+            yield _Sentence(
+                number, start, end, score * _worth(found[0], role, title, elsewhere, unasked)
+            )
 
 
 def _worth(words: str, role: Role | None, title: str, elsewhere: str, unasked: bool) -> float:
@@ -162,11 +199,19 @@ def _worth(words: str, role: Role | None, title: str, elsewhere: str, unasked: b
     if role in (None, Role.SAID):
         is_title = len(words) < 2 * len(title) and _bare(words) == title
         letters = "".join(filter(str.isalnum, words[: 4 * _MIN_WORD_BYTES]))
-        is_empty = role is Role.SAID and len(letters.encode()) < _MIN_WORD_BYTES and not _FIGURE.search(words)
+        is_empty = (
+            role is Role.SAID
+            and len(letters.encode()) < _MIN_WORD_BYTES
+            and not _FIGURE.search(words)
+        )
         return 0.0 if is_title or is_empty else 1.0
     bare = _bare(words)
     is_question = role is Role.ASKED and one_line(words).endswith(("?", "\uff1f"))
-    is_repeated = role in _REPEATED_IN and bare[:_REPEATED_CHARS] in elsewhere and bare[-_REPEATED_CHARS:] in elsewhere
+    is_repeated = (
+        role in _REPEATED_IN
+        and bare[:_REPEATED_CHARS] in elsewhere
+        and bare[-_REPEATED_CHARS:] in elsewhere
+    )
     return 0.0 if is_question or is_repeated or bare == title else _WORTH[role]
 
 

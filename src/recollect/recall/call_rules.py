@@ -29,7 +29,9 @@ _LANGUAGES: Mapping[str, str] = _TABLE["languages"]
 
 class Call(NamedTuple):
     tool: str
-    programs: tuple[tuple[str, str], ...] = ()  # each with its first argument that is not an option: `git`, `push`
+    programs: tuple[
+        tuple[str, str], ...
+    ] = ()  # each with its first argument that is not an option: `git`, `push`
     commands: tuple[Command, ...] = ()  # every part of a command line, and all of it
     paths: tuple[str, ...] = ()
     writes: bool = False
@@ -43,9 +45,15 @@ def read_call(tool: str, given: Mapping[str, object]) -> Call:
     paths = tuple(value for key in _PATH_KEYS if isinstance(value := given.get(key), str) and value)
     programs: list[tuple[str, str]] = []
     for part in _SHELL_BREAK.split(command):
-        words = [word for word in part.split() if word not in _COMMAND_PREFIXES and not _ASSIGNMENT.match(word)]
+        words = [
+            word
+            for word in part.split()
+            if word not in _COMMAND_PREFIXES and not _ASSIGNMENT.match(word)
+        ]
         program = words[0].strip("\"'").rpartition("/")[2].lower() if words else ""
-        argument = next((word.strip("\"'").lower() for word in words[1:] if not word.startswith("-")), "")
+        argument = next(
+            (word.strip("\"'").lower() for word in words[1:] if not word.startswith("-")), ""
+        )
         if _PROGRAM.fullmatch(program):
             programs.append((program, argument if _ARGUMENT.fullmatch(argument) else ""))
     text = command or " ".join(paths)[:_MAX_COMMAND_CHARS]
@@ -64,7 +72,11 @@ def is_lesson(rule: Rule) -> bool:
 
 def follows_lesson(rule: Rule, call: Call) -> bool:
     learned = _lesson(rule)
-    return learned is not None and learned.how in (How.INSTEAD, How.AFTER) and _runs(call, command_of(learned.fix))
+    return (
+        learned is not None
+        and learned.how in (How.INSTEAD, How.AFTER)
+        and _runs(call, command_of(learned.fix))
+    )
 
 
 def _lesson(rule: Rule) -> Lesson | None:
@@ -73,18 +85,27 @@ def _lesson(rule: Rule) -> Lesson | None:
 
 def _runs(call: Call, command: Command | None) -> bool:
     identity = command and (command.program, command.dress, command.core)
-    return identity is not None and any((one.program, one.dress, one.core) == identity for one in call.commands)
+    return identity is not None and any(
+        (one.program, one.dress, one.core) == identity for one in call.commands
+    )
 
 
 def _weigh(rule: Rule, call: Call) -> float:
     learned = _lesson(rule)
     if learned is not None and learned.how is How.READ_AGAIN:
-        return max((_weigh_path(learned.failed, path, call.writes) for path in call.paths if call.writes), default=0.0)
+        return max(
+            (_weigh_path(learned.failed, path, call.writes) for path in call.paths if call.writes),
+            default=0.0,
+        )
     if learned is not None:
         # It is about the command that fails: before the one that works there is nothing to say.
         failed = command_of(learned.failed)
         works = learned.how is How.INSTEAD and _runs(call, command_of(learned.fix))
-        same = [one for one in call.commands if failed and (one.program, one.verb) == (failed.program, failed.verb)]
+        same = [
+            one
+            for one in call.commands
+            if failed and (one.program, one.verb) == (failed.program, failed.verb)
+        ]
         return 0.0 if works or not same else 5.0 if _runs(call, failed) else 3.5
     text = f"{rule.title}\n{rule.body}"[:_MAX_RULE_CHARS]
     # `mcp__shop__search` and `WebFetch` are not English; `Read` and `Edit` are, unless they are called tools.
@@ -92,7 +113,10 @@ def _weigh(rule: Rule, call: Call) -> float:
     if is_tool and call.tool.lower() in _EVERYDAY_WORDS and not _has_quoted(text, call.tool):
         is_tool = re.search(rf"\b{re.escape(call.tool)} tool\b", text) is not None
     lowered = text.lower()
-    found = [2.0 if is_tool else 0.0, *(_weigh_program(lowered, *program) for program in call.programs)]
+    found = [
+        2.0 if is_tool else 0.0,
+        *(_weigh_program(lowered, *program) for program in call.programs),
+    ]
     return max(found + [_weigh_path(text, path, call.writes) for path in call.paths])
 
 
@@ -109,9 +133,15 @@ def _weigh_path(text: str, path: str, writes: bool) -> float:
     parts = [part for part in re.split(r"[/\\]", path) if part]
     suffix = parts[-1].rpartition(".")[2].lower() if parts and "." in parts[-1].lstrip(".") else ""
     for named in _PATHLIKE.findall(text):
-        folders = [part for part in named.strip(".").split("/") if part and part != "*"] if "/" in named else [named]
+        folders = (
+            [part for part in named.strip(".").split("/") if part and part != "*"]
+            if "/" in named
+            else [named]
+        )
         size = len(folders)
-        if folders and any(parts[start : start + size] == folders for start in range(len(parts) - size + 1)):
+        if folders and any(
+            parts[start : start + size] == folders for start in range(len(parts) - size + 1)
+        ):
             return 4.0
         if suffix and writes and named.lower() in (f".{suffix}", f"*.{suffix}"):
             return 2.0

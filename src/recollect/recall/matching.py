@@ -18,7 +18,9 @@ from recollect.recall.time_words import Span
 KEPT = 400  # passages of a store that are looked at further; the rest cannot reach the top
 _MAX_TERM_SCORE = 2.2  # before its rarity: BM25's k1 + 1
 # Terms that say what kind of answer is expected ("how many days ago"), more than what it is about.
-_FRAME_TERMS = frozenset(" ".join(load_table("recollect.recall", "search_words.json")["frame_terms"]).split())
+_FRAME_TERMS = frozenset(
+    " ".join(load_table("recollect.recall", "search_words.json")["frame_terms"]).split()
+)
 _FRAME_SHARE = 0.5
 
 # Weights, chosen by measurement; docs/BENCHMARKS.md says how, and what else was tried. The second of a pair counts
@@ -36,7 +38,9 @@ _LONG_TURN = 0.15  # in a conversation the short turn is what was said, the long
 TIME = 0.20  # for a memory from the time that a question names
 VOICE = 0.60  # how much more a passage all in the first person counts, where a question is about its asker
 _BY_WORDS = _BEST + _BEST_OF_ALL + _WHOLE + _WHOLE_OF_ALL
-OWN = _BY_WORDS + _NEAR + _NEAR_OF_ALL + _MIDDLE + _MIDDLE_OF_ALL  # a perfect match without any company
+OWN = (
+    _BY_WORDS + _NEAR + _NEAR_OF_ALL + _MIDDLE + _MIDDLE_OF_ALL
+)  # a perfect match without any company
 _MIN_LEAD = 1e-9  # a lead over nothing is no lead
 TURN_BYTES = 500  # up to here a turn of a conversation is short
 
@@ -44,12 +48,16 @@ _FLOOR = load_table("recollect.recall", "floor.json")
 _WEIGHTS: Mapping[str, Mapping[str, float]] = _FLOOR["weights"]
 _PATTERNS = {kind: "|".join(alternatives) for kind, alternatives in _FLOOR["patterns"].items()}
 _NAME = re.compile(_PATTERNS["name"])
-_TIDYING, _PROJECT = (re.compile(rf"\b(?:{_PATTERNS[kind]})\b", re.IGNORECASE) for kind in ("tidying", "project"))
+_TIDYING, _PROJECT = (
+    re.compile(rf"\b(?:{_PATTERNS[kind]})\b", re.IGNORECASE) for kind in ("tidying", "project")
+)
 _GENERAL = re.compile(rf"\b(?:{_PATTERNS['general']})", re.IGNORECASE)
 # Small talk and the words of every piece of work, as the index has them.
 _COMMON = SMALL_TALK.union(*(line.split() for line in _FLOOR["common_words"]))
 
-NEEDED = 5.0  # information that a prompt must have before it can be covered: one rare word is not enough
+NEEDED = (
+    5.0  # information that a prompt must have before it can be covered: one rare word is not enough
+)
 _MOSTLY_FOREIGN = 0.5  # from here on the shipped model's vectors add nothing to what the words say
 # How near unrelated texts are by the shipped model, of which so many are added to a store's own. Letters other than
 # plain Latin ones mean little to it: all texts in them are near to each other.
@@ -65,7 +73,9 @@ Ref = tuple[int, int]  # a unit: which store, and its number there
 
 
 class TermScores(NamedTuple):
-    passages: tuple[Mapping[int, TermValues], ...]  # by store, the best passages with the terms they have
+    passages: tuple[
+        Mapping[int, TermValues], ...
+    ]  # by store, the best passages with the terms they have
     rarity: Mapping[str, float]
 
     @property
@@ -106,7 +116,8 @@ def score_terms(evidence: Sequence[WordEvidence], kept: int = KEPT) -> TermScore
     passages, counts = sum(one.passages for one in evidence), count_terms(evidence)
     framed = _FRAME_TERMS if not counts.keys() <= _FRAME_TERMS else frozenset()
     rarity = {
-        term: math.log(1 + (max(passages, n) - n + 0.5) / (n + 0.5)) * (_FRAME_SHARE if term in framed else 1)
+        term: math.log(1 + (max(passages, n) - n + 0.5) / (n + 0.5))
+        * (_FRAME_SHARE if term in framed else 1)
         for term, n in counts.items()
     }
     return TermScores(tuple(one.best(rarity, kept) for one in evidence), rarity)
@@ -118,10 +129,14 @@ def cover(
     """The share of the question's `worth`, by term, that each of these passages has. `needed`: added to the whole."""
     whole = sum(worth.values()) + needed or 1.0
     held = evidence.terms_of(passages)
-    return {passage: sum([worth[term] for term in terms]) / whole for passage, terms in held.items()}
+    return {
+        passage: sum([worth[term] for term in terms]) / whole for passage, terms in held.items()
+    }
 
 
-def match_units(scores: TermScores, owners: Sequence[Mapping[int, Owner]], voice: float = 0.0) -> dict[Ref, WordMatch]:
+def match_units(
+    scores: TermScores, owners: Sequence[Mapping[int, Owner]], voice: float = 0.0
+) -> dict[Ref, WordMatch]:
     """`owners`: for each store whose passage it is. `voice`: how much more a passage counts that is all in the first
     person; a perfect match stays what it is, and another passage counts for less."""
     by_unit: dict[Ref, list[TermValues]] = {}
@@ -138,9 +153,14 @@ def match_units(scores: TermScores, owners: Sequence[Mapping[int, Owner]], voice
     return {ref: _match_words(scores.rarity, own, all_rarity) for ref, own in by_unit.items()}
 
 
-def _match_words(rarity: Mapping[str, float], passages: list[TermValues], all_rarity: float) -> WordMatch:
+def _match_words(
+    rarity: Mapping[str, float], passages: list[TermValues], all_rarity: float
+) -> WordMatch:
     if len(passages) == 1:  # most have one, and hundreds are matched for a question
-        best, covered = sum([value for _, value in passages[0]]), sum([rarity[term] for term, _ in passages[0]])
+        best, covered = (
+            sum([value for _, value in passages[0]]),
+            sum([rarity[term] for term, _ in passages[0]]),
+        )
         return WordMatch(best, best, covered / all_rarity, passages[0])
     strongest = dict(passages[0])
     for term, value in (pair for values in passages[1:] for pair in values):
@@ -158,14 +178,19 @@ def fuse(words: Words, near: Mapping[Ref, Nearness], perfect: float) -> dict[Ref
         return max([_MIN_LEAD, *values])
 
     perfect = perfect or 1.0
-    lead_near, lead_middle = lead_of(n.voiced for n in near.values()), lead_of(n.middle for n in near.values())
+    lead_near, lead_middle = (
+        lead_of(n.voiced for n in near.values()),
+        lead_of(n.middle for n in near.values()),
+    )
     # What a point of each kind of evidence is worth for this question.
     best = (_BEST / lead_of(m.best for m in words.values()) + _BEST_OF_ALL / perfect) / OWN
     whole = (_WHOLE / lead_of(m.whole for m in words.values()) + _WHOLE_OF_ALL / perfect) / OWN
     nearest = (_NEAR / lead_near + _NEAR_OF_ALL) / OWN
     middle = (_MIDDLE / lead_middle + _MIDDLE_OF_ALL) / OWN
     # Without a vector its meaning is assumed to be as near as its words are, not to be nothing.
-    by_words_alone = (_NEAR + _NEAR_OF_ALL * lead_near + _MIDDLE + _MIDDLE_OF_ALL * lead_middle) / _BY_WORDS
+    by_words_alone = (
+        _NEAR + _NEAR_OF_ALL * lead_near + _MIDDLE + _MIDDLE_OF_ALL * lead_middle
+    ) / _BY_WORDS
 
     def match(word: WordMatch | None, close: Nearness | None) -> Match:
         score = best * word.best + whole * word.whole if word is not None else 0.0
@@ -185,7 +210,11 @@ def passage_score(cover: float, near: float) -> float:
 
 
 def raise_by_context(
-    matches: Mapping[Ref, Match], words: Words, places: Mapping[Ref, Place], perfect: float, asked: Span | None = None
+    matches: Mapping[Ref, Match],
+    words: Words,
+    places: Mapping[Ref, Place],
+    perfect: float,
+    asked: Span | None = None,
 ) -> dict[Ref, Match]:
     """A unit gains by its neighbours in the conversation, by how much of the question the whole conversation is about,
     and by being from the time that was asked for."""
@@ -217,7 +246,9 @@ def raise_by_context(
         if not place.group:
             continue
         beside = [matches.get((ref[0], seq)) for seq in (*place.before[:1], *place.after[:1])]
-        neighbours = _NEIGHBOURS * sum(m.score for m in beside if m is not None) + answers.pop(ref, 0.0)
+        neighbours = _NEIGHBOURS * sum(m.score for m in beside if m is not None) + answers.pop(
+            ref, 0.0
+        )
         score = groups.get((ref[0], place.group))
         group = length = 0.0
         if score is not None:
@@ -254,7 +285,14 @@ class Prompt(NamedTuple):  # the features of a prompt, computed once
 
 
 def judge_relevance(
-    prompt: Prompt, text: str, *, near: float | None, cover: float, background: Background, passages: int, kept: bool
+    prompt: Prompt,
+    text: str,
+    *,
+    near: float | None,
+    cover: float,
+    background: Background,
+    passages: int,
+    kept: bool,
 ) -> tuple[float, tuple[tuple[str, float], ...]]:
     """A probability, and what it is made of. `near`: the cosine of the best passage, None without vectors; `cover`: of
     the passage that covers most; `passages`: how many there are in the stores; `kept`: it is a rule or a note."""
@@ -283,7 +321,10 @@ def judge_relevance(
         usual_squares = _USUAL_DEVIATION * _USUAL_DEVIATION + usual * usual
         variance = (squares + _USUAL_COUNT * usual_squares) / (others + _USUAL_COUNT) - mean * mean
         deviation = math.sqrt(max(variance, _MIN_DEVIATION * _MIN_DEVIATION))
-        lift, stands_out = (near - mean) / (1 - mean), min(_MAX_STANDING_OUT, (near - mean) / deviation)
+        lift, stands_out = (
+            (near - mean) / (1 - mean),
+            min(_MAX_STANDING_OUT, (near - mean) / deviation),
+        )
         values |= {"lift": lift, "stands_out": stands_out}
         told = (("lift", lift), ("stands_out", stands_out), *told)
     odds = weights["bias"] + sum(weights[name] * value for name, value in values.items())

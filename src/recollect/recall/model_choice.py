@@ -25,7 +25,9 @@ _WORD_IN_NAME = re.compile(r"[^\W_]+")
 _MIN_PART_CHARS = 3  # a shorter keyword stands inside half of all words
 
 
-class CandidateLine(NamedTuple):  # a memory as a model reads it before it asks for more, its texts made harmless
+class CandidateLine(
+    NamedTuple
+):  # a memory as a model reads it before it asks for more, its texts made harmless
     id: str
     name: str  # a note's path, else the memory's id
     description: str
@@ -44,17 +46,29 @@ class CandidateLine(NamedTuple):  # a memory as a model reads it before it asks 
 def limit_to_room(candidates: Sequence[CandidateLine]) -> tuple[CandidateLine, ...]:
     """The first candidates, as many as fit into the broad question."""
     used = accumulate(len(candidate.line) + 1 for candidate in candidates[:400])
-    return tuple(candidate for candidate, chars in zip(candidates, used, strict=False) if chars <= BROAD_CHARS)
+    return tuple(
+        candidate
+        for candidate, chars in zip(candidates, used, strict=False)
+        if chars <= BROAD_CHARS
+    )
 
 
 def question(
-    use: Use, prompt: str, candidates: Sequence[CandidateLine], *, template: str = "", model: str = "", seconds: float
+    use: Use,
+    prompt: str,
+    candidates: Sequence[CandidateLine],
+    *,
+    template: str = "",
+    model: str = "",
+    seconds: float,
 ) -> Ask:
     if use is Use.RECALL_BROAD:
         memories = "Available memories:\n" + "\n".join(candidate.line for candidate in candidates)
     else:
         room = min(max(STRICT_CHARS // max(len(candidates), 1), 500), CONTENT_CHARS)
-        whole = (f"## {candidate.line}\n{clip(candidate.content, room)}" for candidate in candidates)
+        whole = (
+            f"## {candidate.line}\n{clip(candidate.content, room)}" for candidate in candidates
+        )
         memories = "Candidate memories:\n\n" + "\n\n".join(whole)
     asked = f"<user_prompt>\n{prompt}\n</user_prompt>\n\n{memories}"
     return Ask(use, (("asked", asked),), prompt=template, model=model, seconds=seconds)
@@ -65,7 +79,13 @@ def read_answer(answer: str, among: Sequence[CandidateLine]) -> tuple[str, ...] 
     folder, without `.md`, or as the id itself; one that could mean two memories means none."""
     ids: dict[str, set[str]] = {}
     for one in among:
-        for name in {one.name, one.name.removesuffix(".md"), one.name.rpartition("/")[2], one.stem, one.id}:
+        for name in {
+            one.name,
+            one.name.removesuffix(".md"),
+            one.name.rpartition("/")[2],
+            one.stem,
+            one.id,
+        }:
             ids.setdefault(name.casefold(), set()).add(one.id)
     names = {name: min(known) for name, known in ids.items() if len(known) == 1}
     names |= {one.name.casefold(): one.id for one in among}
@@ -84,7 +104,11 @@ def read_answer(answer: str, among: Sequence[CandidateLine]) -> tuple[str, ...] 
 
 
 def filter_by_keywords(
-    prompt: str, candidates: Sequence[CandidateLine], *, stop_words: Set[str], in_content: bool = False
+    prompt: str,
+    candidates: Sequence[CandidateLine],
+    *,
+    stop_words: Set[str],
+    in_content: bool = False,
 ) -> tuple[CandidateLine, ...]:
     """Those that have any keyword of the prompt: as a word, as part of one, or with a letter in twenty that differs.
     Notes that list words to be found by are searched by those and their name, others by name and description."""

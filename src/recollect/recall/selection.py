@@ -16,8 +16,12 @@ from recollect.model.memory import Condition, Memory, Rating, Status
 from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.model.session import is_entered
 
-FREE_HALVINGS = 5.0  # half-lives that cost nothing: by default all memories of a fortnight are ranked alike
-AGE_COST = 0.001  # of the match, for each half-life after those; docs/BENCHMARKS.md says how it was chosen
+FREE_HALVINGS = (
+    5.0  # half-lives that cost nothing: by default all memories of a fortnight are ranked alike
+)
+AGE_COST = (
+    0.001  # of the match, for each half-life after those; docs/BENCHMARKS.md says how it was chosen
+)
 MAX_AGE_COST = 0.03
 MUTED_BELOW = 0.4
 _MIN_STRENGTH, _PRIOR = 1e-300, 3.0
@@ -27,7 +31,9 @@ _OUTCOME_SHARE = 0.2  # of a rating
 MARKS_TO_MUTE = int((1 / MUTED_BELOW - 1) * _PRIOR / _OUTCOME_SHARE)
 BY_CHANCE = 0.15  # cosine of two unrelated texts, by the shipped model
 NOTHING_IN_COMMON = "nothing in common"
-SHARE_OF_BEST = 0.8  # of the best hit's probability: a hit that is much less certain is not shown beside it
+SHARE_OF_BEST = (
+    0.8  # of the best hit's probability: a hit that is much less certain is not shown beside it
+)
 LIKENESS = 0.10  # for the hit that says most of the question in words of like meaning
 _COMPARED_CHARS = 200  # of the beginning and of the end
 
@@ -71,9 +77,15 @@ def strength_factor(strength: float) -> float:
 def relevance(ratings: Sequence[Rating], outcomes: str = "") -> float:
     """How useful it proved, above 0 and at most 1: a prior of three good ratings, the latest ratings, the later ones
     weighing more, and a fifth of one for each of the latest calls and turns that it was about."""
-    weights = [(1.0 + 0.1 * number, rating.useful) for number, rating in enumerate(ratings[-_RATINGS:])]
+    weights = [
+        (1.0 + 0.1 * number, rating.useful) for number, rating in enumerate(ratings[-_RATINGS:])
+    ]
     recent = outcomes[-_OUTCOMES:]
-    good = _PRIOR + sum(weight for weight, useful in weights if useful) + _OUTCOME_SHARE * recent.count("+")
+    good = (
+        _PRIOR
+        + sum(weight for weight, useful in weights if useful)
+        + _OUTCOME_SHARE * recent.count("+")
+    )
     return good / (_PRIOR + sum(weight for weight, _ in weights) + _OUTCOME_SHARE * len(recent))
 
 
@@ -106,7 +118,11 @@ def condition(memory: Memory, *, put_away: bool) -> Condition:
     if put_away:
         return Condition.ARCHIVED
     stands = _CONDITIONS.get(memory.status, Condition.ASLEEP)
-    return Condition.MUTED if stands in (Condition.ACTIVE, Condition.ASLEEP) and is_muted(memory) else stands
+    return (
+        Condition.MUTED
+        if stands in (Condition.ACTIVE, Condition.ASLEEP) and is_muted(memory)
+        else stands
+    )
 
 
 def focus_boost(memory: Memory, focus: Sequence[Focus]) -> float:
@@ -114,7 +130,9 @@ def focus_boost(memory: Memory, focus: Sequence[Focus]) -> float:
     topics, title = {topic.lower() for topic in memory.topics}, memory.title.lower()
     for point in focus:
         topic = point.topic.lower()
-        boost += point.weight * (0.3 * (topic in topics) + 0.5 * (point.topic == memory.id) + 0.2 * (topic in title))
+        boost += point.weight * (
+            0.3 * (topic in topics) + 0.5 * (point.topic == memory.id) + 0.2 * (topic in title)
+        )
     return min(boost, 0.5)
 
 
@@ -177,7 +195,11 @@ def select(ranked: Iterable[Hit], query: Query) -> Selection:
             continue
         drops.setdefault(key, Drop(hit.memory.id, reason))
         has_room = len(hits) + len(left_out) < query.limit and text not in texts
-        if refusal and has_room and not (why_refused(hit, of_any_status) or has_nothing_in_common(hit)):
+        if (
+            refusal
+            and has_room
+            and not (why_refused(hit, of_any_status) or has_nothing_in_common(hit))
+        ):
             left_out[key] = hit.memory.status
     dropped = tuple(drop for key, drop in drops.items() if key not in turns)
     return Selection(tuple(hits), dropped, tuple(Counter(left_out.values()).items()))
@@ -186,13 +208,20 @@ def select(ranked: Iterable[Hit], query: Query) -> Selection:
 def why_refused(hit: Hit, query: Query) -> str:
     """Which filter of the question keeps it out; empty when none does."""
     memory = hit.memory
-    by_age = memory.status is Status.ARCHIVED and not hit.put_away and set(REACHED) <= set(query.statuses)
+    by_age = (
+        memory.status is Status.ARCHIVED
+        and not hit.put_away
+        and set(REACHED) <= set(query.statuses)
+    )
     status = "in the inbox" if memory.status is Status.CANDIDATE else str(memory.status)
     refusals = (
         (query.kinds and memory.kind not in query.kinds, f"is a {memory.kind}"),
         (query.statuses and memory.status not in query.statuses and not by_age, status),
         (query.unasked and is_muted(memory), "went quiet"),
-        (query.condition and condition(memory, put_away=hit.put_away) is not query.condition, "not in that condition"),
+        (
+            query.condition and condition(memory, put_away=hit.put_away) is not query.condition,
+            "not in that condition",
+        ),
         (query.lane and memory.lane is not query.lane, "from another source"),
         (query.topic and query.topic.lower() not in map(str.lower, memory.topics), "another topic"),
         (query.tag and query.tag.lower() not in map(str.lower, memory.tags), "another tag"),

@@ -17,7 +17,15 @@ _MIN_EDGE = timedelta(hours=18)
 _MAX_CHARS = 2_000
 
 _DAY = timedelta(days=1)
-_UNITS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1.0, "night": 1.0, "week": 7.0, "month": 30.4, "year": 365.25}
+_UNITS = {
+    "minute": 1 / 1440,
+    "hour": 1 / 24,
+    "day": 1.0,
+    "night": 1.0,
+    "week": 7.0,
+    "month": 30.4,
+    "year": 365.25,
+}
 _BOUNDS = ("since", "before", "until", "after")
 _NUMBERS = {
     "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
@@ -33,7 +41,9 @@ _NUMBER = rf"(\d{{1,4}}|{'|'.join(_NUMBERS)})"
 _MONTH = f"({'|'.join(dict.fromkeys(_MONTHS))})"
 _DAY_OF_MONTH = r"(\d{1,2})(?:st|nd|rd|th)?"
 # Without one of these no reader finds anything.
-_HINT = re.compile(rf"\d|\b(?:ago|last|past|previous|this|today|tonight|yesterday|{'|'.join((*_DAYS, *_MONTHS))})\b")
+_HINT = re.compile(
+    rf"\d|\b(?:ago|last|past|previous|this|today|tonight|yesterday|{'|'.join((*_DAYS, *_MONTHS))})\b"
+)
 
 
 class Span(NamedTuple):
@@ -65,7 +75,10 @@ def asked_time(question: str, now: Moment) -> Span | None:
         if found is None:
             continue
         # `since Monday`, `before March`, `after yesterday`: as sharp as the time that is named, however long the rest.
-        before, first = re.findall(r"[a-z]+", text[: found.start()][-12:]), found[0].split(maxsplit=1)[0]
+        before, first = (
+            re.findall(r"[a-z]+", text[: found.start()][-12:]),
+            found[0].split(maxsplit=1)[0],
+        )
         bound = first if first in _BOUNDS else before[-1] if before else ""
         try:
             span = read(found, today, moment)
@@ -79,7 +92,9 @@ def asked_time(question: str, now: Moment) -> Span | None:
 
 
 def _length(number: str | None, unit: str) -> timedelta:
-    days = (int(number) if number and number.isdigit() else _NUMBERS[number or "one"]) * _UNITS[unit]
+    days = (int(number) if number and number.isdigit() else _NUMBERS[number or "one"]) * _UNITS[
+        unit
+    ]
     if days > _MAX_DAYS:
         raise ValueError("too long ago")
     return timedelta(days=days)
@@ -116,7 +131,9 @@ def _last(found: re.Match[str], today: datetime, now: datetime) -> Span:
 def _calendar(year: str | None, month: str, day: str | None, today: datetime) -> Span:
     number = int(month) if month.isdigit() else _MONTHS.index(month) % 12 + 1
     if not day:
-        first = datetime(int(year) if year else today.year - (number > today.month), number, 1, tzinfo=UTC)
+        first = datetime(
+            int(year) if year else today.year - (number > today.month), number, 1, tzinfo=UTC
+        )
         return Span.of(first, (first + 31 * _DAY).replace(day=1))
     start = datetime(int(year) if year else today.year, number, int(day), tzinfo=UTC)
     return _days(start.replace(year=start.year - 1) if not year and start > today else start)
@@ -127,7 +144,9 @@ _READERS: tuple[tuple[str, _Reader], ...] = (
     (rf"(?:a )?{_NUMBER}(?: of)? {_UNIT}s? ago", _ago),
     (
         rf"(?:last|past|previous) (?:{_NUMBER}(?: of)? )?{_UNIT}s|past (?:{_NUMBER} )?{_UNIT}s?",
-        lambda found, _, now: Span.of(now - _length(found[1] or found[3], found[2] or found[4]), now),
+        lambda found, _, now: Span.of(
+            now - _length(found[1] or found[3], found[2] or found[4]), now
+        ),
     ),
     (r"(?:last|previous) (night|week|month|year|weekend)", _last),
     (r"this (week|month|year)", lambda found, today, now: _since(_start_of(found[1], today), now)),
@@ -136,12 +155,19 @@ _READERS: tuple[tuple[str, _Reader], ...] = (
     (r"(today|tonight)|yesterday", lambda found, today, _: _days(today - (not found[1]) * _DAY)),
     (
         rf"(?:last|on|since|before|until|after|past) ({'|'.join(_DAYS)})",
-        lambda found, today, _: _days(today - ((today.weekday() - _DAYS.index(found[1])) % 7 or 7) * _DAY),
+        lambda found, today, _: _days(
+            today - ((today.weekday() - _DAYS.index(found[1])) % 7 or 7) * _DAY
+        ),
     ),
-    (r"(\d{4})-(\d{2})(?:-(\d{2}))?", lambda found, today, _: _calendar(found[1], found[2], found[3], today)),
+    (
+        r"(\d{4})-(\d{2})(?:-(\d{2}))?",
+        lambda found, today, _: _calendar(found[1], found[2], found[3], today),
+    ),
     (
         rf"(?:{_MONTH} {_DAY_OF_MONTH}|{_DAY_OF_MONTH}(?: of)? {_MONTH})(?:,? (\d{{4}}))?",
-        lambda found, today, _: _calendar(found[5], found[1] or found[4], found[2] or found[3], today),
+        lambda found, today, _: _calendar(
+            found[5], found[1] or found[4], found[2] or found[3], today
+        ),
     ),
     (
         rf"(?:in|last|since|before|until|after|during|mid|early|late) {_MONTH}(?: (\d{{4}}))?",

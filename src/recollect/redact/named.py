@@ -10,7 +10,15 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from recollect.redact import secret_table as table
-from recollect.redact.secret_table import FRAGMENTS, LOOK, WORDS, Row, Verdicts, compiled, spans_only
+from recollect.redact.secret_table import (
+    FRAGMENTS,
+    LOOK,
+    WORDS,
+    Row,
+    Verdicts,
+    compiled,
+    spans_only,
+)
 
 _LOOSE_END = b",.:)]}\\"
 _QUOTES = (b'"', b"'", b"`")
@@ -86,7 +94,9 @@ def find_assigned(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[i
         yield value.start, value.end
 
 
-def _judge_assigned(row: Row, word: bytes, rest: bytes, sign: bytes | None, value: _Value) -> _Verdict:
+def _judge_assigned(
+    row: Row, word: bytes, rest: bytes, sign: bytes | None, value: _Value
+) -> _Verdict:
     is_verb = not sign and not rest and word.lower().endswith(b"pass")  # pass "x"
     # No spaces and capitals: the form of environment files, where whatever follows is the value.
     sure = sign == b"=" and (word + rest).isupper()
@@ -106,7 +116,11 @@ def _value_at(text: bytes, start: int, max_bytes: int) -> _Value:
     if opening:
         escaped, quote = opening.groups()
         body = (_ESCAPED_BODY if escaped else _BODY[quote[:1]]).match(text, opening.end(), stop)
-        return _Value(opening.end(), body.end(), True, body[0]) if body else _Value(start, start, True, b"")
+        return (
+            _Value(opening.end(), body.end(), True, body[0])
+            if body
+            else _Value(start, start, True, b"")
+        )
     bare = _BARE.match(text, start, stop)
     value = bare[0].rstrip(_LOOSE_END) if bare else b""
     if b"\\" in value:
@@ -134,7 +148,9 @@ _DESCRIBES = re.compile(rb"(?i)fingerprint|sha\d|md5|hash|checksum|digest|public
 def find_mentioned(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[int, int]]:
     """Where the secrets are that this row's words speak of: in order, never overlapping."""
     pattern = compiled(row.regex)
-    value_at, *others_at = map(pattern.groupindex.get, (b"value", b"word", b"key", b"rest", b"clear"))
+    value_at, *others_at = map(
+        pattern.groupindex.get, (b"value", b"word", b"key", b"rest", b"clear")
+    )
     for match in pattern.finditer(text):
         start, end = match.span(value_at)
         value = text[start : min(end, start + LOOK)].rstrip(_LOOSE_END)
@@ -142,14 +158,24 @@ def find_mentioned(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[
         if len(value) < (table.MIN_TOKEN if word else 15):
             continue
         quoted = text[start - 1 : start] in _QUOTES
-        case = (row.regex, value, quoted, word is None, key is None, rest, not clear)  # what a verdict depends on
+        case = (
+            row.regex,
+            value,
+            quoted,
+            word is None,
+            key is None,
+            rest,
+            not clear,
+        )  # what a verdict depends on
         verdict = verdicts.get(case)
         if verdict is None:
             verdict = verdicts[case] = _judge_mentioned(value, quoted, word, key, rest, clear)
         if verdict is _Verdict.OTHER or (not quoted and text[end : end + 1] in (b"(", b"[", b"{")):
             continue
         name_at = match.start()
-        is_open = key is not None and _OPEN_KEY.search(text, max(0, name_at - _BEFORE_BYTES), name_at)
+        is_open = key is not None and _OPEN_KEY.search(
+            text, max(0, name_at - _BEFORE_BYTES), name_at
+        )
         if is_open or _DESCRIBES.search(text, name_at, start):
             continue
         if verdict is _Verdict.BESIDE_SERVICE:
@@ -160,7 +186,12 @@ def find_mentioned(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[
 
 
 def _judge_mentioned(
-    value: bytes, quoted: bool, word: bytes | None, key: bytes | None, rest: bytes, clear: bytes | None
+    value: bytes,
+    quoted: bool,
+    word: bytes | None,
+    key: bytes | None,
+    rest: bytes,
+    clear: bytes | None,
 ) -> _Verdict:
     if is_about(b"key", rest) or (word and rest and not clear):
         return _Verdict.OTHER
@@ -200,13 +231,19 @@ def find_in_columns(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple
         head = text[start:end] if end - start <= 1_000 else b""
         # What divides the head and the line below it alike, or most of the head.
         below = text[done : _line_end(text, done)[0]]
-        counts = {one: (0 < head.count(one) == below.count(one), head.count(one)) for one in _SEPARATORS}
+        counts = {
+            one: (0 < head.count(one) == below.count(one), head.count(one)) for one in _SEPARATORS
+        }
         separator = max(counts, key=lambda one: counts[one])
         cells = head.split(separator)
         is_head = _FIRST_CELL.fullmatch(cells[0]) and all(map(_CELL.fullmatch, cells[1:]))
         if not is_head or sum(map(bool, map(bytes.strip, cells))) < 2:
             continue
-        columns = {number: word for number, cell in enumerate(cells) if (word := _word_in(row, cell.strip(_AROUND)))}
+        columns = {
+            number: word
+            for number, cell in enumerate(cells)
+            if (word := _word_in(row, cell.strip(_AROUND)))
+        }
         while columns and done < len(text):
             end, after = _line_end(text, done)
             line = text[done:end].split(separator)
@@ -218,7 +255,11 @@ def find_in_columns(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple
                 if (row.regex, word, cell) not in verdicts:
                     verdicts[row.regex, word, cell] = _is_secret_cell(word, cell)
                 if verdicts[row.regex, word, cell]:
-                    cell_at = done + sum(len(other) + 1 for other in line[:column]) + line[column].index(cell)
+                    cell_at = (
+                        done
+                        + sum(len(other) + 1 for other in line[:column])
+                        + line[column].index(cell)
+                    )
                     yield cell_at, cell_at + len(cell)
             done = after
 
@@ -238,4 +279,6 @@ def _is_secret_cell(word: bytes, cell: bytes) -> bool:
         return False
     if compiled(f"(?i){FRAGMENTS['PASSWORD_WORD']}|pass").fullmatch(word):
         return table.is_password(cell, quoted=True, sure=False)
-    return table.is_token(cell, quoted=True) and (word.lower() != b"key" or table.is_beyond_hex(cell))
+    return table.is_token(cell, quoted=True) and (
+        word.lower() != b"key" or table.is_beyond_hex(cell)
+    )

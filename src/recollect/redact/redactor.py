@@ -20,7 +20,16 @@ import re2
 from recollect.base.structs import Struct, field
 from recollect.redact import secret_table as table
 from recollect.redact.named import find_assigned, find_in_columns, find_mentioned
-from recollect.redact.secret_table import HOLE, LOOK, ROWS, Row, Verdicts, compiled, entropy, spans_only
+from recollect.redact.secret_table import (
+    HOLE,
+    LOOK,
+    ROWS,
+    Row,
+    Verdicts,
+    compiled,
+    entropy,
+    spans_only,
+)
 
 _ESCAPES = (b"\\n", b"\\r", b"\\t")
 _URL_ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
@@ -39,7 +48,9 @@ _ECHO_MIN_BYTES, _ECHO_MIN_ENTROPY, _MAX_ECHOES = 12, 3.0, 64
 class Cleaned(Struct):
     text: str
     found: tuple[tuple[str, int], ...]  # how many of each kind were taken out, sorted by kind
-    judged: int = field(default=0, compare=False)  # how many values were judged: what a text costs, in work
+    judged: int = field(
+        default=0, compare=False
+    )  # how many values were judged: what a text costs, in work
 
 
 class _Find(NamedTuple):
@@ -83,8 +94,12 @@ class Redactor:
         draft.punch((find.start, find.end, self._mark(find.kind, find.secret)) for find in finds)
         long = [find for find in finds if len(find.secret) >= _ECHO_MIN_BYTES]
         mixed = [find for find in long if not table.is_words(find.secret[:LOOK])]
-        secrets = {find.secret: find.kind for find in mixed if entropy(find.secret) >= _ECHO_MIN_ENTROPY}
-        for secret in sorted(secrets, key=len, reverse=True)[:_MAX_ECHOES]:  # one secret may be part of another
+        secrets = {
+            find.secret: find.kind for find in mixed if entropy(find.secret) >= _ECHO_MIN_ENTROPY
+        }
+        for secret in sorted(secrets, key=len, reverse=True)[
+            :_MAX_ECHOES
+        ]:  # one secret may be part of another
             kind = secrets[secret]
             spans = [found.span() for found in re.finditer(re.escape(secret), draft.buffer)]
             taken[kind] += len(spans)
@@ -97,7 +112,9 @@ class Redactor:
         return f"[redacted:{kind}:{digest.hexdigest()}]".encode()
 
 
-class _Draft(Struct, frozen=False):  # a text being redacted: `marks` says, in order, what each hole stands for
+class _Draft(
+    Struct, frozen=False
+):  # a text being redacted: `marks` says, in order, what each hole stands for
     buffer: bytes
     marks: list[bytes] = field(default_factory=list)
 
@@ -143,13 +160,23 @@ def _private_spans(text: bytes) -> list[tuple[int, int]]:
 def _find_all(text: bytes, verdicts: Verdicts) -> list[_Find]:
     """Where secrets stand, in order, not overlapping. Of those that do, the first row of the table names the secret,
     and all of them go: one may end where an escape or a sign begins that another reads on over."""
-    spellings = (undo_escapes(text), Spelling(text, lambda start, end: (start, end)), decode_base64(text))
+    spellings = (
+        undo_escapes(text),
+        Spelling(text, lambda start, end: (start, end)),
+        decode_base64(text),
+    )
     keywords, rows_of = _keyword_set()
     finds: list[_Find] = []
     for buffer, origin in filter(None, spellings):
-        rows = sorted({row for index in keywords.Match(buffer.lower()) or () for row in rows_of[index]})
-        found = ((number, *span) for number in rows for span in spans_of(ROWS[number], buffer, verdicts))
-        finds += [_Find(*origin(a, z), number, ROWS[number].kind, buffer[a:z]) for number, a, z in found]
+        rows = sorted(
+            {row for index in keywords.Match(buffer.lower()) or () for row in rows_of[index]}
+        )
+        found = (
+            (number, *span) for number in rows for span in spans_of(ROWS[number], buffer, verdicts)
+        )
+        finds += [
+            _Find(*origin(a, z), number, ROWS[number].kind, buffer[a:z]) for number, a, z in found
+        ]
     apart: list[_Find] = []
     for find in sorted(finds, key=attrgetter("start")):
         if not apart or find.start >= apart[-1].end:
@@ -175,7 +202,11 @@ def _find_shapes(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[in
         start, end = match.span(row.group)
         if row.apart:  # no word runs into it: but the last letter of an escape may, JSON's (`\n`) or a URL's (`%3D`)
             before = text[max(0, start - 3) : start]
-            if before[-1:].isalnum() and before[-2:] not in _ESCAPES and not _URL_ESCAPE.fullmatch(before):
+            if (
+                before[-1:].isalnum()
+                and before[-2:] not in _ESCAPES
+                and not _URL_ESCAPE.fullmatch(before)
+            ):
                 continue
         if row.min_entropy or row.free or row.opaque:
             secret = text[start : min(end, start + LOOK)]
@@ -213,14 +244,18 @@ def _keyword_set() -> tuple[Any, list[list[int]]]:
 # What can hide a secret: an escape of a byte that is text itself. `\n` and `\"` are left to the patterns, because
 # every JSON is full of them.
 # `re` looks for a pattern that begins with one certain byte many times faster than for a choice of two.
-_BACKSLASHED = re.compile(rb"\\(?:\\{0,3}u00([2-7][0-9A-Fa-f]|0[9AaDd])|\\{0,3}x([2-7][0-9A-Fa-f])|\\{0,3}/)")
+_BACKSLASHED = re.compile(
+    rb"\\(?:\\{0,3}u00([2-7][0-9A-Fa-f]|0[9AaDd])|\\{0,3}x([2-7][0-9A-Fa-f])|\\{0,3}/)"
+)
 _PERCENT = re.compile(rb"%([2-7][0-9A-Fa-f]|0[9AaDd])")
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _STANDARD = bytes.maketrans(b"-_", b"+/")
 
 
 def _digits(fits: Callable[[int], bool]) -> str:
-    return "[" + "".join(re.escape(chr(_ALPHABET[digit])) for digit in range(64) if fits(digit)) + "]"
+    return (
+        "[" + "".join(re.escape(chr(_ALPHABET[digit])) for digit in range(64) if fits(digit)) + "]"
+    )
 
 
 # Four digits that spell three bytes of ASCII: the top bit of each byte is 0, and the first is no control. One in ten
@@ -272,7 +307,9 @@ def decode_base64(text: bytes) -> Spelling | None:
         start, end = match.span()
         last = text.rfind(b"\n", start, end)
         is_odd = len(text[start:end].translate(None, b"\r\n")) % 4
-        if last >= 0 and end - last <= _LAST_LINE and is_odd:  # the line after it is not part of the run
+        if (
+            last >= 0 and end - last <= _LAST_LINE and is_odd
+        ):  # the line after it is not part of the run
             end = last
         run = text[start:end].translate(_STANDARD, b"\r\n").rstrip(b"=")
         run = run[:-1] if len(run) % 4 == 1 else run

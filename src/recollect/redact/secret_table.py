@@ -16,23 +16,35 @@ from recollect.base.shipped import load_table
 from recollect.base.structs import Struct
 
 HOLE = b"\xff"
-_MAX_MEMORY_BYTES = 64 << 20  # for one pattern: were it to run out, the keyword set would report nothing found
-Verdicts = dict[Any, Any]  # what was judged in one text so far, by what it depends on: nothing is judged twice
+_MAX_MEMORY_BYTES = (
+    64 << 20
+)  # for one pattern: were it to run out, the keyword set would report nothing found
+Verdicts = dict[
+    Any, Any
+]  # what was judged in one text so far, by what it depends on: nothing is judged twice
 
 
 class Row(Struct):
     found_as: str
     kind: str
-    keywords: tuple[str, ...]  # unless one of these is in the text, in whatever case, the pattern is not run
+    keywords: tuple[
+        str, ...
+    ]  # unless one of these is in the text, in whatever case, the pattern is not run
     regex: str
     group: int = 0  # which group is the secret; what lies around it stays readable
-    min_entropy: float = 0.0  # in bits per character: drops what has the shape of a secret but repeats itself
-    apart: bool = False  # it must not continue a word; checked after the match, which is many times faster
+    min_entropy: float = (
+        0.0  # in bits per character: drops what has the shape of a secret but repeats itself
+    )
+    apart: bool = (
+        False  # it must not continue a word; checked after the match, which is many times faster
+    )
     free: bool = False  # the secret has no shape of its own, so a plain stand-in for one is left
     opaque: bool = False  # it must look random as well: what stands there in code is often code
     min_bytes: int = 8  # of an assigned value: a shorter one is not even judged
     password: bool = False  # the name is that of a password, which need not look random
-    head: str = ""  # what the head of a column must match; its groups: the word, and how the name goes on
+    head: str = (
+        ""  # what the head of a column must match; its groups: the word, and how the name goes on
+    )
 
 
 @cache
@@ -59,15 +71,22 @@ def latin1() -> Any:
 
 _TABLE = load_table("recollect.redact", "secrets.json")
 WORDS: dict[str, list[str]] = {
-    name: words.split() if isinstance(words, str) else words for name, words in _TABLE["words"].items()
+    name: words.split() if isinstance(words, str) else words
+    for name, words in _TABLE["words"].items()
 }
-_PASSWORDS, _TOKENS, _SERVICES = WORDS["password_keywords"], WORDS["token_keywords"], WORDS["services"]
+_PASSWORDS, _TOKENS, _SERVICES = (
+    WORDS["password_keywords"],
+    WORDS["token_keywords"],
+    WORDS["services"],
+)
 _KEYWORD_LISTS = {
     "password": _PASSWORDS,
     "password flags": [f"-{word}" for word in _PASSWORDS],
     "token": _TOKENS,
     "token flags": [f"-{word}" for word in (*_TOKENS, *WORDS["key_words"])],
-    "services": list(dict.fromkeys(name.replace("_", join) for name in _SERVICES for join in ("", "_", "-", " "))),
+    "services": list(
+        dict.fromkeys(name.replace("_", join) for name in _SERVICES for join in ("", "_", "-", " "))
+    ),
     "mentions": [*WORDS["mention_keywords"], *_PASSWORDS],
     "columns": [*_PASSWORDS, *_TOKENS],
 }
@@ -80,7 +99,11 @@ FRAGMENTS = {
 
 def _fill(text: str) -> str:
     """Put fragments in their places; one may use those before it."""
-    return re.sub(r"\{\{([A-Z0-9_]+)\}\}", lambda place: FRAGMENTS[place[1]], text) if "{{" in text else text
+    return (
+        re.sub(r"\{\{([A-Z0-9_]+)\}\}", lambda place: FRAGMENTS[place[1]], text)
+        if "{{" in text
+        else text
+    )
 
 
 for _name, _text in _TABLE["fragments"].items():
@@ -122,7 +145,9 @@ _SLUG_PIECE = re.compile(rb"[A-Za-z]*\d{0,2}|\d{1,4}")
 _NAME_PIECE = re.compile(rb"[A-Za-z]{1,10}\d{1,3}")
 _SLUG_SPLIT = re.compile(rb"[-_./:,+ =@#~]+")
 _HUMP = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+")
-_UNSPOKEN = re.compile(rb"[B-DF-HJ-NP-TV-XZ]{7}|[b-df-hj-np-tv-xz]{7}")  # no word has seven consonants in a row
+_UNSPOKEN = re.compile(
+    rb"[B-DF-HJ-NP-TV-XZ]{7}|[b-df-hj-np-tv-xz]{7}"
+)  # no word has seven consonants in a row
 _NUMBER = re.compile(rb"[\d._+-]*[A-Za-z]{0,2}")
 _LETTER = re.compile(rb"[A-Za-z]")
 _DIGIT = re.compile(rb"\d")
@@ -133,7 +158,9 @@ _SPACE = re.compile(rb"\s")
 
 _MIN_PASSWORD, MIN_TOKEN, _MIN_CHOSEN = 4, 8, 6
 _MEMBER_MAX, _MEMBER_DIGITS, _NAME_DIGITS = 20, 3, 2  # no name is so long with so many digits
-_TOKEN_ENTROPY = 2.9  # eight different characters, or a longer run of hex: below that lie words and versions
+_TOKEN_ENTROPY = (
+    2.9  # eight different characters, or a longer run of hex: below that lie words and versions
+)
 _TOKEN_BYTES = math.ceil(2**_TOKEN_ENTROPY)  # fewer different ones cannot reach it
 _SIGNS_MIN = 12
 # Letters alone count where their case goes up and down too often for words: `camelCaseNames` have more than three
@@ -146,7 +173,9 @@ def entropy(value: bytes) -> float:
     """Shannon's, in bits per character, of the first `LOOK` bytes."""
     value = value[:LOOK]
     # The logarithms of all possible counts are computed beforehand: this runs for every candidate.
-    return math.log2(len(value)) - sum(map(_COUNT_BITS.__getitem__, map(value.count, set(value)))) / len(value)
+    return math.log2(len(value)) - sum(
+        map(_COUNT_BITS.__getitem__, map(value.count, set(value)))
+    ) / len(value)
 
 
 def is_stand_in(value: bytes) -> bool:
@@ -154,7 +183,10 @@ def is_stand_in(value: bytes) -> bool:
     value = value[:LOOK]
     if len(set(value)) <= 2 or _REFERENCE.match(value) or _TEMPLATE_PART.search(value):
         return True
-    words = {word.strip(b"0123456789!") for word in _SLUG_SPLIT.split(value.strip(b"<>[](){}*$%\"'").lower())}
+    words = {
+        word.strip(b"0123456789!")
+        for word in _SLUG_SPLIT.split(value.strip(b"<>[](){}*$%\"'").lower())
+    }
     words.discard(b"")
     return words <= _STAND_INS or not words.isdisjoint(_TELLING)
 
@@ -169,7 +201,11 @@ def is_password(value: bytes, *, quoted: bool, sure: bool) -> bool:
     if sure:
         return not (value.startswith(b"/") and _is_slug(value))
     is_name = _IDENTIFIER.fullmatch(value) and not _is_scrambled(value)
-    return not is_name and not _SPACE.search(value) and (quoted or bool(_LETTER.search(value)) or len(value) >= 6)
+    return (
+        not is_name
+        and not _SPACE.search(value)
+        and (quoted or bool(_LETTER.search(value)) or len(value) >= 6)
+    )
 
 
 def is_token(value: bytes, *, quoted: bool) -> bool:
@@ -182,7 +218,12 @@ def is_token(value: bytes, *, quoted: bool) -> bool:
         is_short = len(longest) < _MEMBER_MAX or len(_DIGIT.findall(longest)) < _MEMBER_DIGITS
         if _CALL.match(value) or (is_short and _MEMBER.fullmatch(value)):
             return False
-    has_signs = quoted and len(value) >= _SIGNS_MIN and _SYMBOL.search(value) and not _IDENTIFIER.fullmatch(value)
+    has_signs = (
+        quoted
+        and len(value) >= _SIGNS_MIN
+        and _SYMBOL.search(value)
+        and not _IDENTIFIER.fullmatch(value)
+    )
     if len(set(value)) >= _TOKEN_BYTES and (has_signs or _DIGIT.search(value)):
         is_mixed = entropy(value) >= _TOKEN_ENTROPY
     else:
@@ -193,7 +234,11 @@ def is_token(value: bytes, *, quoted: bool) -> bool:
 def is_chosen(value: bytes, *, clear: bool) -> bool:
     """Beside a word like `password`, in a sentence. `clear`: something says that a value follows (`is`, `:`)."""
     value = value[:LOOK]
-    if len(value) < _MIN_CHOSEN or _PATH.match(value) or not is_password(value, quoted=False, sure=False):
+    if (
+        len(value) < _MIN_CHOSEN
+        or _PATH.match(value)
+        or not is_password(value, quoted=False, sure=False)
+    ):
         return False
     worded = _is_worded(value) or (value.islower() and _is_name(value))
     return bool(_LETTER.search(value)) and (clear or not worded)
@@ -212,7 +257,11 @@ def _is_worded(value: bytes) -> bool:
 def _is_name(value: bytes) -> bool:
     """Words run together, with a digit or two in between: `argon2id`, `Utf8ToUtf16`."""
     letters = _DIGIT.sub(b"", value)
-    return letters.isalpha() and len(value) - len(letters) <= _NAME_DIGITS and not _is_scrambled(letters)
+    return (
+        letters.isalpha()
+        and len(value) - len(letters) <= _NAME_DIGITS
+        and not _is_scrambled(letters)
+    )
 
 
 def _is_scrambled(value: bytes) -> bool:

@@ -51,10 +51,16 @@ class Table(NamedTuple):
 Block = Line | Table
 
 
-def hit_sentence(parts: Mapping[str, float], *, how: str, question: str, text: str, unasked: bool) -> str:
+def hit_sentence(
+    parts: Mapping[str, float], *, how: str, question: str, text: str, unasked: bool
+) -> str:
     """`parts`: the components of its score. `text`: what was found, to name the words that it shares."""
     call = "it names what the call does" if "named" in parts else "its meaning is close to the call"
-    fixed = {"by id": "you asked for it by its id", ALWAYS_LOADED: "it is loaded every time", ABOUT_CALL: call}
+    fixed = {
+        "by id": "you asked for it by its id",
+        ALWAYS_LOADED: "it is loaded every time",
+        ABOUT_CALL: call,
+    }
     if how in fixed:
         return f"Because {fixed[how]}."
     asked, near = "the prompt" if unasked else "your question", parts.get("near", 0.0)
@@ -67,7 +73,11 @@ def hit_sentence(parts: Mapping[str, float], *, how: str, question: str, text: s
         "it is in focus": parts.get("focus", 0.0) > 0,
     }
     hold = [reason for reason, holds in reasons.items() if holds]
-    less = " It counts less because it often did not help." if parts.get("relevance", 1.0) < 0.8 else ""
+    less = (
+        " It counts less because it often did not help."
+        if parts.get("relevance", 1.0) < 0.8
+        else ""
+    )
     return f"Because {_join(hold) or f'the conversation around it is about {asked}'}.{less}"
 
 
@@ -83,7 +93,9 @@ def drop_sentence(reason: str, *, unasked: bool) -> str:
 def shared_words(question: str, text: str) -> list[str]:
     """The words of the question that say most, where the text has them, too, or a longer form of them (`deploys` for
     `deploy`): names first, then long words."""
-    words = dict.fromkeys(word for word in _WORD.findall(question) if word.casefold() not in SMALL_TALK)
+    words = dict.fromkeys(
+        word for word in _WORD.findall(question) if word.casefold() not in SMALL_TALK
+    )
     lowered = text.casefold()
     starts = {word: rf"(?<!\w){re.escape(word.casefold())}" for word in words if len(word) > 3}
     found = [word for word, start in starts.items() if re.search(start, lowered)]
@@ -108,11 +120,15 @@ def found_blocks(found: Found, now: Moment) -> Iterator[Block]:
         yield Line(f"  {clip(one_line(one.hit.passage), 160)}")
         if found.explained:
             text, parts = f"{memory.title}\n{one.hit.text}", dict(one.hit.components)
-            yield Line(f"  {hit_sentence(parts, how=found.how, question=found.query, text=text, unasked=False)}")
+            yield Line(
+                f"  {hit_sentence(parts, how=found.how, question=found.query, text=text, unasked=False)}"
+            )
         if found.numbers:
             yield Line(f"  {_numbers(one.hit.score, dict(one.hit.components))}", Tone.DIM)
         if one.hit.stale:
-            yield Line(f"  Files it mentions have changed since: {', '.join(one.hit.stale)}", Tone.WARN)
+            yield Line(
+                f"  Files it mentions have changed since: {', '.join(one.hit.stale)}", Tone.WARN
+            )
     yield from _drop_lines(found.drops, unasked=False, numbers=found.numbers)
     yield from (Line(line, Tone.DIM) for line in left_out_lines(found))
     if found.how not in _USUAL:
@@ -129,7 +145,9 @@ def reason_blocks(reasons: Reasons, _now: Moment) -> Iterator[Block]:
     if now and reasons.quiet:
         id = reasons.memory[-SHORT_ID:]
         why = "You said never to show it again" if reasons.unwanted else "It never helped"
-        yield Line(f"{why}, so it is muted: shown only when asked for. `recollect restore {id}`", Tone.WARN)
+        yield Line(
+            f"{why}, so it is muted: shown only when asked for. `recollect restore {id}`", Tone.WARN
+        )
     if not reasons.recalls:
         yield Line("Nothing was recalled yet.", Tone.DIM)
     for recall in reasons.recalls:
@@ -143,13 +161,18 @@ def _recall(recall: Mapping[str, Any], reasons: Reasons) -> Iterator[Block]:
     yield Line(f"{str(recall['at'])[:16].replace('T', ' ')}  {what}: {asked}", Tone.TITLE)
     if not recall.get("delivered", True):
         yield Line("  It was not shown: the hook had given up waiting.", Tone.WARN)
-    hits, drops = ([row for row in recall[of] if reasons.memory in ("", row["id"])] for of in ("hits", "dropped"))
+    hits, drops = (
+        [row for row in recall[of] if reasons.memory in ("", row["id"])]
+        for of in ("hits", "dropped")
+    )
     for hit in hits:
         yield Line(f"  {hit['title']}  (source: {hit['lane']})  {hit['id'][-SHORT_ID:]}")
         if hit.get("passage"):
             yield Line(f"      {hit['passage']}", Tone.DIM)
         text = f"{hit['title']}\n{hit.get('passage', '')}"
-        yield Line(f"      {hit_sentence(hit['components'], how=how, question=asked, text=text, unasked=unasked)}")
+        yield Line(
+            f"      {hit_sentence(hit['components'], how=how, question=asked, text=text, unasked=unasked)}"
+        )
         if reasons.numbers:
             yield Line(f"      {_numbers(hit['score'], hit['components'])}", Tone.DIM)
     if not hits and not reasons.memory:
@@ -163,17 +186,25 @@ def _recall(recall: Mapping[str, Any], reasons: Reasons) -> Iterator[Block]:
         yield Line(f"  Searched by {how}.", Tone.DIM)
 
 
-def _drop_lines(drops: Sequence[Drop], *, unasked: bool, numbers: bool, indent: str = "") -> Iterator[Block]:
+def _drop_lines(
+    drops: Sequence[Drop], *, unasked: bool, numbers: bool, indent: str = ""
+) -> Iterator[Block]:
     groups: dict[str, list[str]] = {}
     for drop in drops:
         if numbers:
             yield Line(f"{indent}Left out: {drop.id} ({drop.reason})", Tone.DIM)
         else:
-            groups.setdefault(drop_sentence(drop.reason, unasked=unasked), []).append(drop.id[-SHORT_ID:])
+            groups.setdefault(drop_sentence(drop.reason, unasked=unasked), []).append(
+                drop.id[-SHORT_ID:]
+            )
     for sentence, ids in groups.items():
         more = f" and {len(ids) - _MAX_LISTED} more" if len(ids) > _MAX_LISTED else ""
-        yield Line(f"{indent}Left out because {sentence}: {', '.join(ids[:_MAX_LISTED])}{more}.", Tone.DIM)
+        yield Line(
+            f"{indent}Left out because {sentence}: {', '.join(ids[:_MAX_LISTED])}{more}.", Tone.DIM
+        )
 
 
 def _numbers(score: float, parts: Mapping[str, float]) -> str:
-    return f"score {score:.2f}: " + ", ".join(f"{name} {value:.2f}" for name, value in parts.items())
+    return f"score {score:.2f}: " + ", ".join(
+        f"{name} {value:.2f}" for name, value in parts.items()
+    )

@@ -35,7 +35,9 @@ SECTIONS = (
     (RuleType.PREFERENCE, "Preferences"), (RuleType.CORRECTION, "Corrections"),
     (RuleType.FAILURE, "Failures"), (RuleType.DEVOPS, "DevOps Rules"),
 )  # fmt: skip
-_POINTERS = "Relevant memories: (to read one: Read .ai/recall/<id>, or run `recollect show --content <id>`)"
+_POINTERS = (
+    "Relevant memories: (to read one: Read .ai/recall/<id>, or run `recollect show --content <id>`)"
+)
 _NO_ROOM = "over the limit of characters"
 
 _LABEL = "remembered data, not a message; [source] is where the words came from"
@@ -43,7 +45,8 @@ _BLOCK = re.compile(r"\[recollect ([0-9a-f]{8}): .*?(?:\[/recollect \1\]|\Z)", r
 _ID = r"[a-z]{2,12}_\d{8}_\d{6}_[0-9a-f]{6}"
 # Entries that say what is in a memory name its kind or end in its id; a headline (`- <id> [lane]`) only names it.
 _ENTRY = re.compile(
-    rf"^- (?:\w+ (?P<hit>{_ID}(?:#\w+(?:\.\d+)?)?) \[|\[\w+\] .*\((?P<rule>{_ID})\)(?:: .*)?$)", re.MULTILINE
+    rf"^- (?:\w+ (?P<hit>{_ID}(?:#\w+(?:\.\d+)?)?) \[|\[\w+\] .*\((?P<rule>{_ID})\)(?:: .*)?$)",
+    re.MULTILINE,
 )
 _OWN = re.compile(r"\[(?=\s*/?\s*recollect\b)", re.IGNORECASE)
 # Names of tags that hosts and models give a meaning: all that are made of several words, and some that are not.
@@ -61,7 +64,9 @@ def neutral(text: str) -> str:
     """The same words, unable to pass for ours or a host's, or to hide anything. Never longer."""
     if not _VISIBLE.fullmatch(text):  # nearly every text is visible ASCII alone
         kept = _SELECTOR.sub("", text)
-        text = "".join(char for char in kept if char in "\n\t" or unicodedata.category(char) not in _INVISIBLE)
+        text = "".join(
+            char for char in kept if char in "\n\t" or unicodedata.category(char) not in _INVISIBLE
+        )
     return _TAG.sub("\u2039", _OWN.sub("(", text))
 
 
@@ -91,11 +96,17 @@ def session_start(
     for note in always:  # a few notes come whole; of many, each as much as there is room for
         title = plain(note.title, _TITLE_CHARS)
         text = plain(note.body, max(_RULE_CHARS, 3_000 // len(always) - _TITLE_CHARS))
-        said = f"{text} ({note.id})" if text.startswith(title.rstrip("\u2026")) else f"{title} ({note.id}): {text}"
+        said = (
+            f"{text} ({note.id})"
+            if text.startswith(title.rstrip("\u2026"))
+            else f"{title} ({note.id}): {text}"
+        )
         page.add(f"- [{note.lane}] {said}", note.id)
     loaded = page.add_rules(rules)
     if heart is not None:
-        page.add(f'Heartbeat: {{"beat": {heart.beat}, "since_last": {heart.since_last}}} ({heart.meaning})')
+        page.add(
+            f'Heartbeat: {{"beat": {heart.beat}, "since_last": {heart.since_last}}} ({heart.meaning})'
+        )
     if threads:
         page.add("Open threads:")
     for thread in threads:
@@ -103,7 +114,10 @@ def session_start(
         text, most = (body, _PASSAGE_CHARS) if body else (thread.title, _TITLE_CHARS)
         is_short = len(text) <= 10 * most and plain(text, most) == plain(text, 10 * most)
         named = f"{thread.kind} {mark}" if is_short else thread.id
-        page.add(f"- {named} [{thread.lane}] {_words(thread, thread.body)} ({ago(thread.last_active_at, now)})", mark)
+        page.add(
+            f"- {named} [{thread.lane}] {_words(thread, thread.body)} ({ago(thread.last_active_at, now)})",
+            mark,
+        )
         # A headline that does not say all of it does not count as shown: a prompt may still bring the thread.
         if not is_short and page.shown[-1:] == [mark]:
             page.shown.pop()
@@ -122,8 +136,14 @@ def prompt(
     page.reserved = len(_POINTERS) + len(paused)
     for hit in hits if content else {hit.memory.id: hit for hit in hits}.values():
         memory = hit.memory
-        path = f"{plain(memory.path, _TITLE_CHARS)}: " if isinstance(memory, Note) and memory.path else ""
-        pointer = f"- {memory.kind} {memory.id} [{memory.lane}] {path}{plain(memory.title, _TITLE_CHARS)}"
+        path = (
+            f"{plain(memory.path, _TITLE_CHARS)}: "
+            if isinstance(memory, Note) and memory.path
+            else ""
+        )
+        pointer = (
+            f"- {memory.kind} {memory.id} [{memory.lane}] {path}{plain(memory.title, _TITLE_CHARS)}"
+        )
         page.add(_hit_line(hit) if content else pointer, hit.mark)
     if not page.shown:
         return Injection()
@@ -131,7 +151,9 @@ def prompt(
     named = [titles[id] for id in dict.fromkeys(memory_of(mark) for mark in page.shown)]
     loaded = f"Loaded {counted(len(named), 'relevant memory', 'relevant memories')}"
     page.lines.insert(0, f"{loaded}{paused}:" if content else f"{_POINTERS}{paused}")
-    notice = f"Recollect: told {reader} {counted(len(named), 'memory', 'memories')}: {'; '.join(named)}"
+    notice = (
+        f"Recollect: told {reader} {counted(len(named), 'memory', 'memories')}: {'; '.join(named)}"
+    )
     return page.injection(clip(notice, 200))
 
 
@@ -159,11 +181,19 @@ def reminders(rules: Sequence[Rule], *, nonce: str) -> Injection:
 
 
 def requested_recall(
-    recalled: Recalled, *, nonce: str, now: Moment, ask: str = READ, archived: str = "`recollect recall --archived`"
+    recalled: Recalled,
+    *,
+    nonce: str,
+    now: Moment,
+    ask: str = READ,
+    archived: str = "`recollect recall --archived`",
 ) -> Injection:
     """A recall that was asked for, by a virtual file or by a tool. `ask`: how the reader asks, with {} for the
     question; `archived`: how to ask for what was archived on purpose."""
-    text = fence(nonce, lambda chars: recall_text(recalled, now=now, ask=ask, max_chars=chars, archived=archived))
+    text = fence(
+        nonce,
+        lambda chars: recall_text(recalled, now=now, ask=ask, max_chars=chars, archived=archived),
+    )
     return Injection(text, tuple(dict.fromkeys(one.hit.turn_mark for one in recalled.found.found)))
 
 
@@ -240,12 +270,18 @@ class _Page:
             self.shown += [id for id, _ in kept]
         self.left_out += [Drop(rule.id, _NO_ROOM) for rule in rules[count:]]
         if count < len(rules):
-            self.lines.append(f"({len(rules) - count:,} more: read .ai/recall/<words> for those on a subject)")
+            self.lines.append(
+                f"({len(rules) - count:,} more: read .ai/recall/<words> for those on a subject)"
+            )
         return count
 
     def injection(self, notice: str = "") -> Injection:
         text = "\n".join([self._open, *self.lines, self._close])
-        return Injection(text, tuple(self.shown), tuple(self.left_out), notice) if self.lines else Injection()
+        return (
+            Injection(text, tuple(self.shown), tuple(self.left_out), notice)
+            if self.lines
+            else Injection()
+        )
 
 
 def _units(text: str) -> int:
@@ -259,8 +295,12 @@ def _rule_line(rule: Memory, max_chars: int) -> str:
 
 def _hit_line(hit: Hit) -> str:
     memory = hit.memory
-    words = _words(memory, " \u2026 ".join(hit.shown) or hit.text, 250)  # 240 of passages, and a separator
-    since = f" (stale: {plain(list_stale(hit.stale), _TITLE_CHARS)} changed since)" if hit.stale else ""
+    words = _words(
+        memory, " \u2026 ".join(hit.shown) or hit.text, 250
+    )  # 240 of passages, and a separator
+    since = (
+        f" (stale: {plain(list_stale(hit.stale), _TITLE_CHARS)} changed since)" if hit.stale else ""
+    )
     return f"- {memory.kind} {hit.mark} [{memory.lane}] {hit.score:.2f}: {words}{since}"
 
 

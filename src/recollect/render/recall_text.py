@@ -33,18 +33,29 @@ def time_span(minutes: int) -> str:
 
 
 def recall_text(
-    recalled: Recalled, *, now: Moment, ask: str = READ, max_chars: int = MAX_CHARS, archived: str = ARCHIVED_OPTION
+    recalled: Recalled,
+    *,
+    now: Moment,
+    ask: str = READ,
+    max_chars: int = MAX_CHARS,
+    archived: str = ARCHIVED_OPTION,
 ) -> str:
     """Whole blocks only: from the first that does not fit on, all are left out, and the text says so. A memory that was
     asked for by its id comes whole, or as far as it fits, and its links if there is still room. `ask`: how the reader
     asks, with {} for the question. `archived`: how to ask for what was archived on purpose."""
     if (shown := recalled.whole) is not None:
         (one,) = recalled.found.found  # as it is now: a recall may have woken it
-        awake = replace(shown, card=replace(shown.card, memory=one.hit.memory, strength=one.strength))
+        awake = replace(
+            shown, card=replace(shown.card, memory=one.hit.memory, strength=one.strength)
+        )
         head, links = _heading(recalled), _links(recalled)
         room = max_chars - len(head) - 2
-        text = memory_text(awake, now=now, ask=ask, max_chars=room, offset=recalled.offset, marks=_marks(one))
-        return "\n\n".join((head, text, *(links if len("\n\n".join((text, *links))) <= room else ())))
+        text = memory_text(
+            awake, now=now, ask=ask, max_chars=room, offset=recalled.offset, marks=_marks(one)
+        )
+        return "\n\n".join(
+            (head, text, *(links if len("\n\n".join((text, *links))) <= room else ()))
+        )
     kept: list[str] = []
     room = max_chars - len(_CUT) - 2
     for block in _blocks(recalled, now, archived):
@@ -55,7 +66,9 @@ def recall_text(
     return "\n\n".join(kept)
 
 
-def memory_text(shown: Shown, *, now: Moment, ask: str, max_chars: int, offset: int = 0, marks: str = "") -> str:
+def memory_text(
+    shown: Shown, *, now: Moment, ask: str, max_chars: int, offset: int = 0, marks: str = ""
+) -> str:
     """One memory from `offset` on. What does not fit is cut after a line, a sentence or a word, and can be read on."""
     memory = shown.card.memory
     about = [str(memory.kind), f"from {memory.lane}", *(["pinned"] if memory.pinned else [])]
@@ -74,14 +87,19 @@ def memory_text(shown: Shown, *, now: Moment, ask: str, max_chars: int, offset: 
     head, text = "\n".join(lines) + marks, memory.body
     if shown.later:  # the messages that the body does not hold, oldest first
         said = [f"[{m.at.iso()[:16]} {one_line(m.source)}] {m.content}" for m in shown.later]
-        text = "\n\n".join((*((f"Summary: {text}",) if text else ()), f"Messages ({len(said)}):", *said))
+        text = "\n\n".join(
+            (*((f"Summary: {text}",) if text else ()), f"Messages ({len(said)}):", *said)
+        )
     cut = "(cut at character {:,} of {:,}; to read on: {})"
     begin = min(offset, len(text))
     # Room for the longest form of the last line, and at least 100 characters of text.
     room = max(100, max_chars - len(head) - len(cut) - len(ask) - len(memory.id) - 30)
     end = len(text)
     if end > begin + room:
-        ends = [(text.rfind(mark, begin + room // 2, begin + room), mark) for mark in ("\n", ". ", "\u3002", " ")]
+        ends = [
+            (text.rfind(mark, begin + room // 2, begin + room), mark)
+            for mark in ("\n", ". ", "\u3002", " ")
+        ]
         end = next((found + len(mark) for found, mark in ends if found >= 0), begin + room)
     parts = [head, text[begin:end].rstrip("\n")]
     if end < len(text):
@@ -103,7 +121,11 @@ def _links(recalled: Recalled) -> list[str]:
         f"- {clip(one_line(a), _END_CHARS)} -> {clip(one_line(z), _END_CHARS)} ({link.type}, weight: {link.weight:.2f})"
         for link, a, z in shown
     ]
-    return [f"## Related Bridges ({len(shown)} of {recalled.all_bridges})", "\n".join(rows)] if shown else []
+    return (
+        [f"## Related Bridges ({len(shown)} of {recalled.all_bridges})", "\n".join(rows)]
+        if shown
+        else []
+    )
 
 
 def _blocks(recalled: Recalled, now: Moment, archived: str) -> Iterator[str]:

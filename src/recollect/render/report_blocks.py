@@ -23,7 +23,11 @@ _EVENTS = {
     EventName.SESSION_STARTED: "Told at the start", EventName.PROMPT: "Told with this prompt",
     EventName.TOOL_CALLED: "Told before a call", EventName.SUBAGENT_STARTED: "Told to a subagent",
 }  # fmt: skip
-_ENDED = {Ending.FAILURE: "failed", Ending.REFUSAL: "you refused it", Ending.AGENT_FAILURE: "failed"}
+_ENDED = {
+    Ending.FAILURE: "failed",
+    Ending.REFUSAL: "you refused it",
+    Ending.AGENT_FAILURE: "failed",
+}
 _BECAME = {
     Status.ACTIVE: "in force", Status.CANDIDATE: "waits in the inbox", Status.ARCHIVED: "archived",
     Status.SUPERSEDED: "replaced by a newer one", Status.SUSPENDED: "asleep by age",
@@ -46,11 +50,17 @@ def trial_blocks(trial: Trial, _now: Moment) -> Iterator[Block]:
         yield Line("The agent would be told nothing.", Tone.TITLE)
     for one in trial.candidates:
         yield Line()
-        yield Line(f"{one.certainty:.2f}  {one.title}  {one.id[-SHORT_ID:]}", Tone.GOOD if one.told else Tone.PLAIN)
+        yield Line(
+            f"{one.certainty:.2f}  {one.title}  {one.id[-SHORT_ID:]}",
+            Tone.GOOD if one.told else Tone.PLAIN,
+        )
         yield Line(f"      {clip(one.passage, _PASSAGE_CHARS)}", Tone.DIM)
         yield Line(f"      {one.why}" if one.told else f"      Not told: {one.left_out}.")
     for other in trial.left_out:
-        yield Line(f"Left out: {clip(other['title'], 60)} ({other['why']})  {other['id'][-SHORT_ID:]}", Tone.DIM)
+        yield Line(
+            f"Left out: {clip(other['title'], 60)} ({other['why']})  {other['id'][-SHORT_ID:]}",
+            Tone.DIM,
+        )
     if trial.candidates:
         floor = f"The floor is {trial.floor:g}: what is less certain is not told."
         yield Line(f"{floor} `recollect config` sets it.", Tone.DIM)
@@ -61,7 +71,9 @@ def figure_blocks(figures: Figures, now: Moment) -> Iterator[Block]:
     busy = [day for day in figures.days if any((day.prompts, day.told, day.kept))]
     if busy:
         cells = ((day.prompts, day.answered, day.told, day.tokens, day.kept) for day in busy)
-        rows = tuple((day.day, *(f"{cell:,}" for cell in row)) for day, row in zip(busy, cells, strict=True))
+        rows = tuple(
+            (day.day, *(f"{cell:,}" for cell in row)) for day, row in zip(busy, cells, strict=True)
+        )
         yield Table(("DAY", "PROMPTS", "ANSWERED", "TOLD", "TOKENS", "KEPT"), rows)
     else:
         yield Line("No prompts and no new memories in this time.", Tone.DIM)
@@ -69,20 +81,31 @@ def figure_blocks(figures: Figures, now: Moment) -> Iterator[Block]:
         yield Line(f"{figures.answered:.0%} of {counted(prompts, 'prompt')} were told something.")
     for name, counts in (("kind", figures.kinds), ("source", figures.sources)):
         if counts:
-            yield Line(f"By {name}: " + ", ".join(f"{many:,} {what}" for what, many in sorted(counts.items())))
+            yield Line(
+                f"By {name}: "
+                + ", ".join(f"{many:,} {what}" for what, many in sorted(counts.items()))
+            )
     for event, ms in figures.hook_ms.items():
-        yield Line(f"{event}: answered in {ms['p50']} ms (median), {ms['p95']} ms (95%), of the last {ms['times']}.")
+        yield Line(
+            f"{event}: answered in {ms['p50']} ms (median), {ms['p95']} ms (95%), of the last {ms['times']}."
+        )
     for day, uses in figures.spent.items():
         calls, tokens = (sum(pair[place] for pair in uses.values()) for place in (0, 1))
         yield Line(f"{day}: language models answered {counted(calls, 'call')}, {tokens:,} tokens.")
     for store in figures.stores:
-        backup = f"last backup {ago(store.backup_at, now)}" if store.backup_at else "no backup yet: `recollect backup`"
+        backup = (
+            f"last backup {ago(store.backup_at, now)}"
+            if store.backup_at
+            else "no backup yet: `recollect backup`"
+        )
         yield Line(f"The {store.scope} store: {store.bytes / 1e6:.1f} MB, {backup}.", Tone.DIM)
 
 
 def session_list_blocks(found: Sessions, _now: Moment) -> Iterator[Block]:
     if not found.sessions:
-        yield Line("No sessions yet: `recollect install` connects agents, `recollect import sessions` reads past ones.")
+        yield Line(
+            "No sessions yet: `recollect install` connects agents, `recollect import sessions` reads past ones."
+        )
         return
     rows = [
         (one.id[:_ID_CHARS], one.agent, _time(one.began), lasted(one),
@@ -90,11 +113,17 @@ def session_list_blocks(found: Sessions, _now: Moment) -> Iterator[Block]:
         for one in found.sessions
     ]  # fmt: skip
     names = ("ID", "AGENT", "BEGAN", "LASTED", "PROMPTS", "TOLD", "KEPT", "TOKENS", "TRANSCRIPT")
-    yield Table(names, tuple(rows)) if any(row[-1] for row in rows) else Table(names[:-1], tuple(r[:-1] for r in rows))
+    yield (
+        Table(names, tuple(rows))
+        if any(row[-1] for row in rows)
+        else Table(names[:-1], tuple(r[:-1] for r in rows))
+    )
     left = found.total - found.offset - len(found.sessions)
     if left > 0:
         more = found.offset + len(found.sessions)
-        yield Line(f"{counted(left, 'more session')}: `recollect sessions --offset {more}`.", Tone.DIM)
+        yield Line(
+            f"{counted(left, 'more session')}: `recollect sessions --offset {more}`.", Tone.DIM
+        )
     yield Line("`recollect session ID` shows one.", Tone.DIM)
 
 
@@ -116,7 +145,10 @@ def timeline_blocks(timeline: Timeline, _now: Moment) -> Iterator[Block]:
     shown = [turn.number for turn in timeline.turns if turn.number]
     if shown and (shown[0] > 1 or shown[-1] < timeline.all_turns):
         said = f"Turns {shown[0]} to {shown[-1]} of {timeline.all_turns}"
-        yield Line(f"\n{said}; `recollect session {one.id[:_ID_CHARS]} --turn 1` begins at the first.", Tone.DIM)
+        yield Line(
+            f"\n{said}; `recollect session {one.id[:_ID_CHARS]} --turn 1` begins at the first.",
+            Tone.DIM,
+        )
 
 
 def _turn_blocks(turn: TurnSteps, total: int) -> Iterator[Block]:
@@ -145,7 +177,10 @@ def _turn_blocks(turn: TurnSteps, total: int) -> Iterator[Block]:
         if one.kind is Kind.THREAD:
             yield Line(f"  Recorded in thread {one.id[-SHORT_ID:]}: {one.title}", Tone.DIM)
         else:
-            yield Line(f"  Kept: {one.kind} {one.id[-SHORT_ID:]} ({became(one.status)}): {one.title}", Tone.GOOD)
+            yield Line(
+                f"  Kept: {one.kind} {one.id[-SHORT_ID:]} ({became(one.status)}): {one.title}",
+                Tone.GOOD,
+            )
     for sentence in turn.heard:
         if sentence.memory:
             text = f"  Kept: rule {sentence.memory[-SHORT_ID:]} ({became(sentence.status)}): {sentence.rule}"

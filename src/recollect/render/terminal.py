@@ -16,7 +16,16 @@ from recollect.model.memory import Kind, Note, Rule, Status
 from recollect.model.result import Counts, Mark, Scope
 from recollect.model.timeline import Sessions, Timeline
 from recollect.render import report_blocks
-from recollect.render.blocks import SHORT_ID, WHERE, Block, Line, Table, Tone, found_blocks, reason_blocks
+from recollect.render.blocks import (
+    SHORT_ID,
+    WHERE,
+    Block,
+    Line,
+    Table,
+    Tone,
+    found_blocks,
+    reason_blocks,
+)
 from recollect.render.recall_text import ago, recall_text, time_span
 
 _WHOLE_ID = re.compile(r"\b[a-z]{2,12}_\d{8}_\d{6}_([0-9a-f]{6})\b")
@@ -77,7 +86,9 @@ def _card_blocks(result: results.Cards, now: Moment) -> Iterator[Block]:
     if is_page:
         left_out = dict.fromkeys(("FILE", "TYPE", "REPLACES", "IMPORTANCE"), "")
         states = ("" if card.condition == "active" else card.condition for card in result.cards)
-        rows = [{**row, **left_out, "STATUS": state} for row, state in zip(rows, states, strict=True)]
+        rows = [
+            {**row, **left_out, "STATUS": state} for row, state in zip(rows, states, strict=True)
+        ]
     yield _table(rows, numbered=True)
     if (end := (result.offset or 0) + len(result.cards)) < result.total and is_page:
         yield Line(f"{end:,} of {result.of}; `--offset {end}` goes on.", Tone.DIM)
@@ -94,7 +105,9 @@ def _memory_blocks(shown: results.Shown, now: Moment) -> Iterator[Block]:
     marks = [memory.kind, memory.status, WHERE[shown.card.scope] or "project"]
     yield Line(f"{memory.id}  {', '.join(marks)}{', pinned' if memory.pinned else ''}", Tone.DIM)
     active = ago(memory.last_active_at, now)
-    source = memory.origin if memory.origin.startswith(f"{memory.lane}:") else memory.lane  # `team:Ann`
+    source = (
+        memory.origin if memory.origin.startswith(f"{memory.lane}:") else memory.lane
+    )  # `team:Ann`
     facts = [f"importance {shown.card.importance}", f"source: {source}", f"active {active}"]
     facts += [f"topics: {', '.join(memory.topics)}"] if memory.topics else []
     facts += [f"file: {memory.path}"] if isinstance(memory, Note) else []
@@ -106,15 +119,22 @@ def _memory_blocks(shown: results.Shown, now: Moment) -> Iterator[Block]:
         yield Line(f'From your words: "{one_line(memory.said)}"', Tone.DIM)
     if shown.later:
         yield from (Line(), Line(f"Messages ({len(shown.messages)})", Tone.TITLE))
-        yield from (Line(f"[{one.at.iso()[:16]} {one.source}] {one.content}") for one in shown.later)
+        yield from (
+            Line(f"[{one.at.iso()[:16]} {one.source}] {one.content}") for one in shown.later
+        )
     if shown.bridges:
         yield from (Line(), Line("Links", Tone.TITLE))
         for bridge, title in shown.bridges:
-            arrow, other = ("->", bridge.target) if bridge.source == memory.id else ("<-", bridge.source)
+            arrow, other = (
+                ("->", bridge.target) if bridge.source == memory.id else ("<-", bridge.source)
+            )
             yield Line(f"{arrow} {clip(title, _TITLE_CHARS)} ({bridge.type})  {other[-SHORT_ID:]}")
     if shown.files:
         yield from (Line(), Line("Files", Tone.TITLE))
-        yield from (Line(f"{path}{' (changed since)' if is_changed else ''}") for path, is_changed in shown.files)
+        yield from (
+            Line(f"{path}{' (changed since)' if is_changed else ''}")
+            for path, is_changed in shown.files
+        )
     if shown.merged:
         yield from (Line(), Line(f"Merged from: {', '.join(shown.merged)}", Tone.DIM))
 
@@ -134,10 +154,19 @@ def _change_blocks(done: results.Done, _now: Moment) -> Iterator[Block]:
 def _change_line(change: plans.Change) -> str:
     match change:
         case plans.Create(memory, _) | plans.Remove(memory, _):
-            return f"{type(change).__name__.lower()} {memory.id}: {clip(memory.title, _TITLE_CHARS)}"
+            return (
+                f"{type(change).__name__.lower()} {memory.id}: {clip(memory.title, _TITLE_CHARS)}"
+            )
         case plans.Update(_, before, after) | plans.UpdateAll(_, before, after):
-            named = change.id if isinstance(change, plans.Update) else counted(len(change.ids), "memory", "memories")
-            pairs = {name: [clip(one_line(str(side[name])), 40) for side in (before, after)] for name in after}
+            named = (
+                change.id
+                if isinstance(change, plans.Update)
+                else counted(len(change.ids), "memory", "memories")
+            )
+            pairs = {
+                name: [clip(one_line(str(side[name])), 40) for side in (before, after)]
+                for name in after
+            }
             return f"update {named}: {', '.join(f'{name}: {old} -> {new}' for name, (old, new) in pairs.items())}"
         case plans.Move(message_ids, source, target):
             return f"move {len(message_ids)} messages from {source} to {target}"
@@ -170,7 +199,10 @@ def _history_blocks(history: results.History, now: Moment) -> Iterator[Block]:
     if any(entry.differences for _, entry in history.entries):
         for (_, entry), row in zip(history.entries, rows, strict=True):
             yield Line(short_ids(f"{row['CHANGE']}  {entry.summary}"), Tone.TITLE)
-            yield Line(f"  {', '.join(str(row[name]) for name in ('WHEN', 'BY', 'STATE') if row[name])}", Tone.DIM)
+            yield Line(
+                f"  {', '.join(str(row[name]) for name in ('WHEN', 'BY', 'STATE') if row[name])}",
+                Tone.DIM,
+            )
             yield from _difference_lines(entry.differences)
     else:
         yield _table(rows)
@@ -179,7 +211,13 @@ def _history_blocks(history: results.History, now: Moment) -> Iterator[Block]:
 
 def _difference_lines(differences: Sequence[results.Difference]) -> Iterator[Block]:
     for one in differences:
-        pair = f": {one.before} -> {one.after or '(empty)'}" if one.before else f": {one.after}" if one.after else ""
+        pair = (
+            f": {one.before} -> {one.after or '(empty)'}"
+            if one.before
+            else f": {one.after}"
+            if one.after
+            else ""
+        )
         yield Line(f"  {one.memory[-SHORT_ID:]}  {short_ids(one.what + pair)}")
         for line in one.lines:
             yield Line(f"    {line}", {"+": Tone.GOOD, "-": Tone.BAD}.get(line[:1], Tone.DIM))
@@ -193,9 +231,14 @@ def _suggestion_blocks(suggested: results.Suggested, _now: Moment) -> Iterator[B
          {"TOPIC": "topic", "LAST": "last_mentioned", "THREADS": "thread_count"}),
     )  # fmt: skip
     for title, name, columns in sections:
-        if rows := [{head: _join(row[of]) for head, of in columns.items()} for row in getattr(suggested, name)]:
+        if rows := [
+            {head: _join(row[of]) for head, of in columns.items()}
+            for row in getattr(suggested, name)
+        ]:
             yield from (Line(title.format(suggested.totals.get(name, 0)), Tone.TITLE), _table(rows))
-    yield Line(f"{suggested.health['active_threads']} active threads. {suggested.health['recommendation']}.")
+    yield Line(
+        f"{suggested.health['active_threads']} active threads. {suggested.health['recommendation']}."
+    )
     if suggested.applied and suggested.dry_run:
         yield Line("Dry run: nothing was written. It would report:", Tone.WARN)
     yield from (Line(short_ids(line), Tone.GOOD) for line in suggested.applied)
@@ -211,27 +254,43 @@ def _compaction_blocks(compacted: results.Compacted, _now: Moment) -> Iterator[B
     if rows:
         yield _table(rows)
     if len(compacted.actions) > _MOST_ACTIONS:
-        yield Line(f"and {len(compacted.actions) - _MOST_ACTIONS:,} more (--json lists them all)", Tone.DIM)
+        yield Line(
+            f"and {len(compacted.actions) - _MOST_ACTIONS:,} more (--json lists them all)", Tone.DIM
+        )
     yield from _note_lines(compacted.notes)
     yield Line(compacted.summary, Tone.WARN if compacted.dry_run else Tone.GOOD)
 
 
 def _overview_blocks(overview: results.Overview, _now: Moment) -> Iterator[Block]:
-    yield Line(f"{overview.project}  {overview.root}" if overview.project else "No project here.", Tone.TITLE)
+    yield Line(
+        f"{overview.project}  {overview.root}" if overview.project else "No project here.",
+        Tone.TITLE,
+    )
     if not overview.stores:
         yield Line("Nothing is remembered yet. `recollect install` connects your agents.", Tone.DIM)
     for scope, _, counts in overview.stores:
         yield Line(f"{_WHOSE[scope]}: {_counted_kinds(counts)}.")
     by_status = [row for _, _, counts in overview.stores for row in counts.by_kind_and_status]
     if waiting := sum(count for _, status, count in by_status if status == Status.CANDIDATE):
-        yield Line(f"{counted(waiting, 'rule')} waiting for your decision: `recollect inbox`.", Tone.WARN)
+        yield Line(
+            f"{counted(waiting, 'rule')} waiting for your decision: `recollect inbox`.", Tone.WARN
+        )
     if overview.captured:
-        heard = sum(count for name, count in overview.captured.items() if not name.startswith("threads"))
-        kept = sum(count for name, count in overview.captured.items() if name in ("stored", "inbox"))
-        yield Line(f"{counted(heard, 'prompt')} heard, {kept:,} of them with a rule to keep.", Tone.DIM)
+        heard = sum(
+            count for name, count in overview.captured.items() if not name.startswith("threads")
+        )
+        kept = sum(
+            count for name, count in overview.captured.items() if name in ("stored", "inbox")
+        )
+        yield Line(
+            f"{counted(heard, 'prompt')} heard, {kept:,} of them with a rule to keep.", Tone.DIM
+        )
     if overview.quiet:
         muted = counted(overview.quiet, "memory", "memories")
-        yield Line(f"{muted} muted, shown only when asked for: `recollect rules --muted`, `threads --muted`.", Tone.DIM)
+        yield Line(
+            f"{muted} muted, shown only when asked for: `recollect rules --muted`, `threads --muted`.",
+            Tone.DIM,
+        )
     if overview.focus:
         yield Line("In focus: " + ", ".join(f'"{point["topic"]}"' for point in overview.focus))
     for name, state in overview.mirrors.items():
@@ -241,13 +300,21 @@ def _overview_blocks(overview: results.Overview, _now: Moment) -> Iterator[Block
         yield Line(f"Searching by words alone: {found.problem} `recollect doctor`.", Tone.WARN)
     elif found is not None and (found.waiting or found.others):
         left = f"{max(found.waiting, found.others):,} of {found.passages:,} passages"
-        yield Line(f"{left} are found by their words alone so far; `recollect reindex` reads them now.", Tone.DIM)
+        yield Line(
+            f"{left} are found by their words alone so far; `recollect reindex` reads them now.",
+            Tone.DIM,
+        )
     if llm := overview.llm:
-        calls, tokens = (f"{llm[name]:,} of {llm[f'{name}_per_day']:,} {name}" for name in ("calls", "tokens"))
+        calls, tokens = (
+            f"{llm[name]:,} of {llm[f'{name}_per_day']:,} {name}" for name in ("calls", "tokens")
+        )
         spent = f"; today {calls}, {tokens}" if llm["on"] or llm["calls"] else ""
         yield Line(f"Language models: {'on' if llm['on'] else 'off'}{spent}.", Tone.DIM)
     if overview.set_aside:
-        yield Line(f"{counted(len(overview.set_aside), 'damaged file')} set aside: `recollect recover`.", Tone.WARN)
+        yield Line(
+            f"{counted(len(overview.set_aside), 'damaged file')} set aside: `recollect recover`.",
+            Tone.WARN,
+        )
     if wrong := overview.settings_problems:
         yield Line(f"{counted(wrong, 'setting')} could not be used: `recollect config`.", Tone.WARN)
     size = sum(counts.bytes for _, _, counts in overview.stores) / 1e6
@@ -260,7 +327,10 @@ def _counted_kinds(counts: Counts) -> str:
     for kind in Kind:
         if of_kind := {status: n for name, status, n in kept if name == kind}:
             rest = [f"{n:,} {status}" for status, n in of_kind.items() if status != Status.ACTIVE]
-            parts.append(counted(sum(of_kind.values()), str(kind)) + (f" ({', '.join(rest)})" if rest else ""))
+            parts.append(
+                counted(sum(of_kind.values()), str(kind))
+                + (f" ({', '.join(rest)})" if rest else "")
+            )
     return ", ".join(parts) or "nothing yet"
 
 
@@ -270,8 +340,12 @@ def _verification_blocks(verified: results.Verified, _now: Moment) -> Iterator[B
     for scope, path, findings in verified.stores:
         if findings:
             yield Line(f"{scope}: {counted(len(findings), 'finding')} ({path})", Tone.BAD)
-            yield Table(("PROBLEM", "TABLE", "KEY"), tuple((f.problem, f.table, f.key) for f in findings))
-            yield Line("`recollect reindex` rebuilds what can be rebuilt; `recollect recover` brings back the rest.")
+            yield Table(
+                ("PROBLEM", "TABLE", "KEY"), tuple((f.problem, f.table, f.key) for f in findings)
+            )
+            yield Line(
+                "`recollect reindex` rebuilds what can be rebuilt; `recollect recover` brings back the rest."
+            )
         else:
             yield Line(f"{scope}: sound ({path})", Tone.GOOD)
 
@@ -279,18 +353,26 @@ def _verification_blocks(verified: results.Verified, _now: Moment) -> Iterator[B
 def _checkup_blocks(checkup: results.Checkup, _now: Moment) -> Iterator[Block]:
     wide = max(len(check.name) for check in checkup.checks)
     for check in checkup.checks:
-        word, tone = {"good": ("ok", Tone.GOOD), "warn": ("note", Tone.WARN), "bad": ("BAD", Tone.BAD)}[check.mark]
+        word, tone = {
+            "good": ("ok", Tone.GOOD),
+            "warn": ("note", Tone.WARN),
+            "bad": ("BAD", Tone.BAD),
+        }[check.mark]
         yield Line(f"{word:<5}{check.name:<{wide}}  {check.detail}", tone)
         if check.repair:
             yield Line(f"     {'':<{wide}}  -> {check.repair}", Tone.COMMAND)
-    bad, notes = (sum(check.mark is mark for check in checkup.checks) for mark in (Mark.BAD, Mark.WARN))
+    bad, notes = (
+        sum(check.mark is mark for check in checkup.checks) for mark in (Mark.BAD, Mark.WARN)
+    )
     ending = f"{counted(bad, 'problem')} to repair." if bad else "Nothing is broken."
     yield Line(f"{ending} {counted(notes, 'note')} above." if notes else ending, Tone.TITLE)
 
 
 def _setting_blocks(configured: results.Configured, _now: Moment) -> Iterator[Block]:
     if configured.is_change:
-        was = f"It was {configured.before} before." if configured.before else "It was not set before."
+        was = (
+            f"It was {configured.before} before." if configured.before else "It was not set before."
+        )
         said = "Dry run: nothing was written." if configured.dry_run else was
         yield Line(said, Tone.WARN if configured.dry_run else Tone.GOOD)
     for one in configured.settings:
@@ -309,7 +391,9 @@ def _summary_blocks(summary: results.Summary, _now: Moment) -> Iterator[Block]:
 def _tour_blocks(tour: results.Tour, now: Moment) -> Iterator[Block]:
     for number, step in enumerate(tour.steps, start=1):
         yield Line(f"{number}. {step.why}", Tone.TITLE)
-        yield Line(step.command if step.command.startswith(">") else f"$ {step.command}", Tone.COMMAND)
+        yield Line(
+            step.command if step.command.startswith(">") else f"$ {step.command}", Tone.COMMAND
+        )
         if step.box:
             yield Line(f"╭─ {step.box}", Tone.DIM)
         for block in blocks(step.result, now=now):
@@ -318,7 +402,10 @@ def _tour_blocks(tour: results.Tour, now: Moment) -> Iterator[Block]:
             else:
                 yield block
         yield Line()
-    yield from (Line(line, Tone.TITLE if number == 0 else Tone.COMMAND) for number, line in enumerate(tour.ending))
+    yield from (
+        Line(line, Tone.TITLE if number == 0 else Tone.COMMAND)
+        for number, line in enumerate(tour.ending)
+    )
 
 
 _BLOCKS: Mapping[type, Callable[[Any, Moment], Iterator[Block]]] = {

@@ -19,7 +19,14 @@ from typing import NamedTuple
 import apsw
 
 from recollect.base import errors
-from recollect.base.errors import StoreDamaged, StoreError, StoreForeign, StoreFull, StoreReadOnly, StoreTooNew
+from recollect.base.errors import (
+    StoreDamaged,
+    StoreError,
+    StoreForeign,
+    StoreFull,
+    StoreReadOnly,
+    StoreTooNew,
+)
 from recollect.base.files import make_private_folder
 from recollect.store import rows
 
@@ -28,7 +35,9 @@ def _allow_team_lane(db: apsw.Connection) -> None:
     """Only the check of a column changes: to copy the table for it would take long."""
     db.execute("PRAGMA writable_schema = ON")
     old, new = "lane IN ('user', 'tool',", "lane IN ('user', 'team', 'tool',"
-    db.execute("UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = 'memory'", (old, new))
+    db.execute(
+        "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = 'memory'", (old, new)
+    )
     db.execute("PRAGMA writable_schema = RESET")
 
 
@@ -36,7 +45,9 @@ def _allow_team_lane(db: apsw.Connection) -> None:
 # the last one. To the rest it only adds.
 MIGRATIONS: tuple[Callable[[apsw.Connection], object], ...] = (_allow_team_lane,)
 APPLICATION_ID = 0x5243_4C54  # "RCLT"
-_NETWORK_MOUNTS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "fuse.sshfs", "ncpfs"})
+_NETWORK_MOUNTS = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "fuse.sshfs", "ncpfs"}
+)
 
 
 class Tuning(NamedTuple):
@@ -76,7 +87,9 @@ def connect(path: Path | None, tuning: Tuning, *, read_only: bool = False) -> ap
         else:
             # A folder that cannot be written cannot hold WAL's helper files; without a WAL the file alone is opened.
             wal = path.with_name(path.name + "-wal")
-            is_alone = not os.access(path.parent, os.W_OK) and not (wal.exists() and wal.stat().st_size)
+            is_alone = not os.access(path.parent, os.W_OK) and not (
+                wal.exists() and wal.stat().st_size
+            )
             name = f"{path.absolute().as_uri()}{'?immutable=1' if is_alone else ''}"
             flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             connection = apsw.Connection(name, flags=flags, vfs=tuning.vfs)
@@ -100,7 +113,9 @@ def _prepare_file(path: Path, *, read_only: bool) -> None:
         found = path.lstat()
         if not stat.S_ISREG(found.st_mode):
             what = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "not a regular file"
-            raise StoreForeign(f"{path} is {what}, not a database.", hint="Move it away; nothing was touched.")
+            raise StoreForeign(
+                f"{path} is {what}, not a database.", hint="Move it away; nothing was touched."
+            )
         is_ours = hasattr(os, "getuid") and found.st_uid == os.getuid()
         if is_ours and stat.S_IMODE(found.st_mode) & 0o077 and not read_only:
             path.chmod(0o600)
@@ -114,7 +129,9 @@ def _prepare_file(path: Path, *, read_only: bool) -> None:
 
 def _create_private(path: Path) -> None:
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600))
+        os.close(
+            os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        )
     except FileExistsError:
         pass  # another process was first; it made it private, too
     except OSError as problem:
@@ -151,7 +168,9 @@ def translated_errors(path: Path | None) -> Iterator[None]:
         yield
     except apsw.Error as problem:
         where = path or "the database in memory"
-        if getattr(problem, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:  # no room for WAL's shared memory
+        if (
+            getattr(problem, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
+        ):  # no room for WAL's shared memory
             raise StoreFull(f"No space left to write {where}.", hint=_FULL) from None
         for kinds, error, message, hint in _ERRORS:
             if isinstance(problem, kinds):
@@ -168,7 +187,9 @@ def on_network_mount(path: Path) -> bool:
     target, nearest = str(path.resolve()), ("", "")
     for _, folder, kind, *_ in (line.split(" ", 3) for line in lines if line.count(" ") > 1):
         folder = folder.replace("\\040", " ").rstrip("/")
-        if target.startswith(f"{folder}/") and len(folder) >= len(nearest[0]):  # of equals the last covers the others
+        if target.startswith(f"{folder}/") and len(folder) >= len(
+            nearest[0]
+        ):  # of equals the last covers the others
             nearest = (folder, kind)
     return nearest[1] in _NETWORK_MOUNTS
 
@@ -202,7 +223,9 @@ def inspect(db: apsw.Connection, path: Path | None) -> int:
     return version
 
 
-def bring_up(db: apsw.Connection, path: Path | None, timeout_ms: int, reindex: Callable[[], object]) -> None:
+def bring_up(
+    db: apsw.Connection, path: Path | None, timeout_ms: int, reindex: Callable[[], object]
+) -> None:
     """Makes the file a current one, in WAL mode, whatever it was; one that is not ours is refused before any write."""
     inspect(db, path)
     mode = "delete" if path is not None and on_network_mount(path) else "wal"
@@ -241,7 +264,9 @@ def copy_to(db: apsw.Connection, target: Path) -> None:
     """A compact, consistent copy, which gets its final name only when it is whole and checked."""
     unfinished = target.with_name(target.name + ".unfinished")
     try:
-        for missing in reversed([p for p in (target.parent, *target.parent.parents) if not p.exists()]):
+        for missing in reversed(
+            [p for p in (target.parent, *target.parent.parents) if not p.exists()]
+        ):
             make_private_folder(missing)
         unfinished.unlink(missing_ok=True)
         _create_private(unfinished)
@@ -249,11 +274,18 @@ def copy_to(db: apsw.Connection, target: Path) -> None:
         db.execute("VACUUM INTO ?", (str(unfinished),))
         with closing(apsw.Connection(str(unfinished), flags=apsw.SQLITE_OPEN_READONLY)) as copy:
             if copy.execute("PRAGMA integrity_check(1)").fetchall()[0][0] != "ok":
-                raise StoreDamaged("The backup is damaged.", hint="`recollect verify` looks closer.")
+                raise StoreDamaged(
+                    "The backup is damaged.", hint="`recollect verify` looks closer."
+                )
             # A database that is about to be migrated may lack some tables.
-            tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+            tables = {
+                name
+                for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+            }
             counts = [f"SELECT count(*) FROM {table}" for table in rows.COLUMNS.keys() & tables]  # noqa: S608
-            is_whole = all(copy.execute(sql).fetchall() == db.execute(sql).fetchall() for sql in counts)
+            is_whole = all(
+                copy.execute(sql).fetchall() == db.execute(sql).fetchall() for sql in counts
+            )
         if not is_whole and db.pragma("data_version") == seen:  # nobody wrote meanwhile
             problem = "The backup does not hold what the database holds."
             raise StoreDamaged(problem, hint="`recollect verify` looks closer.")
@@ -263,7 +295,9 @@ def copy_to(db: apsw.Connection, target: Path) -> None:
     except OSError as problem:
         raise _os_error(target, problem) from None
     except apsw.FullError:
-        raise StoreFull(f"No space left for the backup {target}.", hint="Nothing else was changed.") from None
+        raise StoreFull(
+            f"No space left for the backup {target}.", hint="Nothing else was changed."
+        ) from None
     finally:
         unfinished.unlink(missing_ok=True)
 

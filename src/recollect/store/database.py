@@ -13,10 +13,28 @@ from recollect.base.errors import Conflict, StoreError
 from recollect.base.structs import replace
 from recollect.model.memory import Sketch
 from recollect.model.query import Query
-from recollect.model.session import LedgerKey, Outcome, Pointer, RecallRecord, Session, SessionCounts, StateRecord, Way
+from recollect.model.session import (
+    LedgerKey,
+    Outcome,
+    Pointer,
+    RecallRecord,
+    Session,
+    SessionCounts,
+    StateRecord,
+    Way,
+)
 from recollect.store import connect, rows, tokenizer
 from recollect.store.connect import Tuning, translated_errors
-from recollect.store.engine import AGING, AMONG, SKETCH, SQLITE, Engine, conditions, silent, sketches_of
+from recollect.store.engine import (
+    AGING,
+    AMONG,
+    SKETCH,
+    SQLITE,
+    Engine,
+    conditions,
+    silent,
+    sketches_of,
+)
 from recollect.store.protocol import AnyRecord, Progress, Record
 
 if TYPE_CHECKING:
@@ -27,7 +45,11 @@ KEPT_DAYS = 30  # of sessions that were not heard of, and their ledgers
 EVENTS_KEPT = 10_000
 OUTCOMES_KEPT = 5_000
 OUTCOMES_KEPT_DAYS = 90
-_ORDERS = {"shown": "at, memory", "outcome": "seq DESC", "recall": "seq DESC"}  # others by their keys
+_ORDERS = {
+    "shown": "at, memory",
+    "outcome": "seq DESC",
+    "recall": "seq DESC",
+}  # others by their keys
 _CONDITIONS = {
     "memory": "seq IN (SELECT seq FROM recall_memory WHERE id = ?)",
     "told_session": "json_extract(answer, '$.session') = ?",
@@ -54,7 +76,9 @@ class Database(Engine):
         self.path = path
         db = None
         if path is not None and path.with_name(path.name + "-journal").exists():
-            read_only = False  # a write was cut off before WAL was in use: only a writer can roll it back
+            read_only = (
+                False  # a write was cut off before WAL was in use: only a writer can roll it back
+            )
         elif path is not None and path.is_file() and path.stat().st_size:
             # Looked at without writing first, so that a newer or foreign file stays as it is.
             with ExitStack() as stack, translated_errors(path):
@@ -76,7 +100,9 @@ class Database(Engine):
             with translated_errors(path):
                 connect.bring_up(self._db, path, tuning.busy_timeout_ms, self.reindex)
         except BaseException:
-            with suppress(StoreError):  # a full disk can refuse this too; the first refusal is the one to report
+            with suppress(
+                StoreError
+            ):  # a full disk can refuse this too; the first refusal is the one to report
                 self.close()
             raise
 
@@ -118,7 +144,9 @@ class Database(Engine):
         with translated_errors(self.path):
             self._db.execute("SAVEPOINT part" if is_part else "BEGIN IMMEDIATE")
             try:
-                version = connect.current_version() if is_part else connect.inspect(self._db, self.path)
+                version = (
+                    connect.current_version() if is_part else connect.inspect(self._db, self.path)
+                )
                 if version != connect.current_version():
                     problem = f"{self.path} was replaced by an older database (schema {version}) while it was open."
                     raise Conflict(problem, hint="Nothing was written. Run the command again.")
@@ -133,7 +161,9 @@ class Database(Engine):
             finally:
                 if not keep:
                     self._term_counts = counts
-                if not keep and self._db.in_transaction:  # a full disk, for one, rolls back everything at once
+                if (
+                    not keep and self._db.in_transaction
+                ):  # a full disk, for one, rolls back everything at once
                     self._db.execute("ROLLBACK TO part; RELEASE part" if is_part else "ROLLBACK")
 
     def order(self, query: Query) -> list[tuple[int, int]]:
@@ -150,10 +180,10 @@ class Database(Engine):
 
     def sketches(self) -> list[Sketch]:
         # As in `order`: to look up more than a few rows takes longer than to read the table.
-        is_most = self._value(f"SELECT 4 * count(*) > (SELECT max(seq) FROM memory) FROM memory WHERE {AGING}")  # noqa: S608
-        return sketches_of(
-            self._every(f"SELECT {SKETCH} FROM memory {'NOT INDEXED' if is_most else ''} WHERE {AGING}")  # noqa: S608
-        )
+        most = f"SELECT 4 * count(*) > (SELECT max(seq) FROM memory) FROM memory WHERE {AGING}"  # noqa: S608
+        hint = "NOT INDEXED" if self._value(most) else ""
+        sql = f"SELECT {SKETCH} FROM memory {hint} WHERE {AGING}"  # noqa: S608
+        return sketches_of(self._every(sql))
 
     def version(self) -> int:
         return int(self._value("PRAGMA data_version"))
@@ -224,4 +254,6 @@ class Database(Engine):
 
     def events(self, *, after: int = 0, limit: int = 100) -> list[tuple[int, Pointer]]:
         sql = f"SELECT seq, {rows.select('event')} FROM event WHERE seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
-        return [(seq, rows.to_value(Pointer, cells)) for seq, *cells in self._every(sql, after, limit)]
+        return [
+            (seq, rows.to_value(Pointer, cells)) for seq, *cells in self._every(sql, after, limit)
+        ]

@@ -21,7 +21,9 @@ from recollect.store import rows
 T = TypeVar("T")
 AMONG = "IN (SELECT value FROM json_each(?))"  # of a list, which is bound as JSON
 IndexRow = tuple[int, str, str, str]  # a passage as the full text has it: seq, title, body, topics
-Indexed = dict[int, tuple[tuple[Span, str, str], IndexRow]]  # where it is and the words it was embedded by; its row
+Indexed = dict[
+    int, tuple[tuple[Span, str, str], IndexRow]
+]  # where it is and the words it was embedded by; its row
 SKETCH = "seq, id, status, weight, pinned, reinforced_at, last_active_at, lane"
 AGING = "kind = 'thread' AND status IN ('active', 'suspended')"
 
@@ -85,7 +87,9 @@ class Engine(ABC):
         """What is gone must be given as it was when it was indexed."""
 
     @abstractmethod
-    def _add_passages(self, memory: Memory, found: Iterable[Span], messages: Sequence[Message]) -> None:
+    def _add_passages(
+        self, memory: Memory, found: Iterable[Span], messages: Sequence[Message]
+    ) -> None:
         """The memory's other passages are not looked at: a thread grows at the same cost however long it is."""
 
     @abstractmethod
@@ -126,7 +130,9 @@ class Engine(ABC):
     def bridges(self, *ids: str) -> tuple[Bridge, ...]:
         where = f"WHERE source {AMONG} OR target {AMONG}" if ids else ""
         given = [list(ids)] * 2 if ids else []
-        return tuple(self._read(Bridge, f"{where} ORDER BY created_at, source, target, type", *given))
+        return tuple(
+            self._read(Bridge, f"{where} ORDER BY created_at, source, target, type", *given)
+        )
 
     def each(self) -> Iterator[tuple[Memory, tuple[Message, ...]]]:
         return ((memory, messages) for _, memory, messages in self._everything())
@@ -134,7 +140,9 @@ class Engine(ABC):
     def _everything(self) -> Iterator[tuple[int, Memory, tuple[Message, ...]]]:
         """Oldest first, a page at a time, so that no read lock is held while the caller works."""
         last = 0
-        sql = f"SELECT seq, {rows.select('memory')} FROM memory WHERE seq > ? ORDER BY seq LIMIT 500"  # noqa: S608
+        sql = (
+            f"SELECT seq, {rows.select('memory')} FROM memory WHERE seq > ? ORDER BY seq LIMIT 500"  # noqa: S608
+        )
         while page := self._every(sql, last):
             said = self._messages_of([str(cells[0]) for _, *cells in page])
             for last, *cells in page:
@@ -163,12 +171,19 @@ class Engine(ABC):
         sql = f"""
             SELECT -g.seq, m.seq, {rows.select("message", prefix="g.")} FROM json_each(?) w
             JOIN message g ON g.seq = -w.value JOIN memory m ON m.id = g.thread_id"""  # noqa: S608
-        turns = {unit: (seq, rows.to_value(Message, cells)) for unit, seq, *cells in self._every(sql, list(units))}
-        found: dict[int, tuple[int, Message | None]] = {unit: turns.get(unit, (unit, None)) for unit in units}
+        turns = {
+            unit: (seq, rows.to_value(Message, cells))
+            for unit, seq, *cells in self._every(sql, list(units))
+        }
+        found: dict[int, tuple[int, Message | None]] = {
+            unit: turns.get(unit, (unit, None)) for unit in units
+        }
         sql = f"SELECT seq, {rows.select('memory')} FROM memory WHERE seq {AMONG}"  # noqa: S608
         listed = list({seq for seq, _ in found.values()})
         memories = {seq: rows.to_value(Memory, cells) for seq, *cells in self._every(sql, listed)}
-        return [(unit, memories[seq], turn) for unit, (seq, turn) in found.items() if seq in memories]
+        return [
+            (unit, memories[seq], turn) for unit, (seq, turn) in found.items() if seq in memories
+        ]
 
     @contextmanager
     def _reindexed(self, *ids: str, own: bool = False) -> Iterator[None]:
@@ -181,7 +196,11 @@ class Engine(ABC):
             seq, memory = self._seq(id), self.get(id, follow=False)
             messages = self.messages(id) if not own else ()
             wanted, now = set(spans(memory, messages) if memory else ()), self._indexed(seq, own)
-            same = {passage for passage, held in before.items() if held[0][0] in wanted and now.get(passage) == held}
+            same = {
+                passage
+                for passage, held in before.items()
+                if held[0][0] in wanted and now.get(passage) == held
+            }
             self._put_passages(seq, sorted(wanted - {before[passage][0][0] for passage in same}))
             gone, put = before.keys() - same, self._indexed(seq, own).items() - now.items()
             # Where only the title or the topics are other ones, it means the same.
@@ -244,7 +263,9 @@ def _aged_condition(aged: Aged, dialect: Dialect) -> tuple[str, tuple[object, ..
     figures = (aged.now.micros, aged.suspend_below, aged.half_life_days, aged.suspend_below)
     statuses, later = tuple(map(str, aged.statuses)), "ELSE 'suspended'"
     more: tuple[float, ...] = ()
-    if len({Status.SUSPENDED, Status.ARCHIVED}.intersection(aged.statuses)) == 1:  # else either will do
+    if (
+        len({Status.SUSPENDED, Status.ARCHIVED}.intersection(aged.statuses)) == 1
+    ):  # else either will do
         later = f"WHEN {dialect.asleep} < ? THEN 'suspended' ELSE 'archived'"
         more = (*figures, aged.archive_after_days)
     wanted = ", ".join("?" * len(statuses))

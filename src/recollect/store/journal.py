@@ -17,7 +17,15 @@ from recollect.base.moment import Moment
 from recollect.base.structs import replace
 from recollect.model import codec
 from recollect.model import plan as plans
-from recollect.model.codec import FIELDS, USAGE, canonical, content_hash, decode_memory, encode, encode_field
+from recollect.model.codec import (
+    FIELDS,
+    USAGE,
+    canonical,
+    content_hash,
+    decode_memory,
+    encode,
+    encode_field,
+)
 from recollect.model.passage import message_spans, spans
 from recollect.model.plan import Change, Fields, FileChange, Plan, Update, UpdateAll
 from recollect.model.result import Entry
@@ -38,7 +46,9 @@ class Journal(Engine):
     journal_days: float = 365
 
     @abstractmethod
-    def _update_alike(self, names: tuple[str, ...], cells: list[rows.Cell], ids: tuple[str, ...]) -> set[str]:
+    def _update_alike(
+        self, names: tuple[str, ...], cells: list[rows.Cell], ids: tuple[str, ...]
+    ) -> set[str]:
         """Sets columns of these memories where they are as expected, and gives the ids of those. `cells`: the new ones,
         then what they must be now."""
 
@@ -69,7 +79,11 @@ class Journal(Engine):
             if isinstance(change, UpdateAll):
                 _, before, after = alike = change.ids, change.before, change.after
                 written = self._update_plain(*alike)
-                ids = [id for id in change.ids if id in written or self._update(Update(id, before, after))]
+                ids = [
+                    id
+                    for id in change.ids
+                    if id in written or self._update(Update(id, before, after))
+                ]
                 done += [replace(change, ids=tuple(ids))] if ids else []
             elif self._apply_one(change):
                 done.append(change)
@@ -106,7 +120,9 @@ class Journal(Engine):
             if {m.id for m in self.messages(change.memory.id)} != {m.id for m in change.messages}:
                 raise _conflict(change)
             self._remove_passages(change.memory.id)
-        with self._reindexed(*(plans.ids_of(change) if isinstance(change, plans.Move | plans.Unsay) else ())):
+        with self._reindexed(
+            *(plans.ids_of(change) if isinstance(change, plans.Move | plans.Unsay) else ())
+        ):
             for (before, after), (_, table, key) in zip(pairs, keyed, strict=True):
                 if before is None:
                     self._insert(table, rows.cells_of(after))
@@ -115,7 +131,9 @@ class Journal(Engine):
                 else:
                     self._write(rows.update_sql(table), (*rows.sealed(rows.cells_of(after)), *key))
         if isinstance(change, plans.Create):
-            self._add_passages(change.memory, spans(change.memory, change.messages), change.messages)
+            self._add_passages(
+                change.memory, spans(change.memory, change.messages), change.messages
+            )
         elif isinstance(change, plans.Say):
             thread = self.get(change.id, follow=False)
             if thread is None:
@@ -125,7 +143,10 @@ class Journal(Engine):
 
     def _stored(self, keyed: list[tuple[type[Any], str, tuple[str, ...]]]) -> list[Any]:
         """The values with these keys; None where there is none."""
-        return [next(iter(self._read(kind, rows.where(table), *key)), None) for kind, table, key in keyed]
+        return [
+            next(iter(self._read(kind, rows.where(table), *key)), None)
+            for kind, table, key in keyed
+        ]
 
     def _pairs(self, change: Change) -> list[tuple[Any, Any]]:
         """The rows of a change, before and after; None where there is none."""
@@ -142,7 +163,10 @@ class Journal(Engine):
                 found = {m.id: m for id in (source, target) for m in self.messages(id)}
                 if not found.keys() >= set(ids):
                     raise _conflict(change)
-                return [(replace(found[id], thread_id=source), replace(found[id], thread_id=target)) for id in ids]
+                return [
+                    (replace(found[id], thread_id=source), replace(found[id], thread_id=target))
+                    for id in ids
+                ]
             case _:  # what takes one of these back
                 return [(after, before) for before, after in self._pairs(plans.inverse(change))]
 
@@ -158,7 +182,9 @@ class Journal(Engine):
         try:
             after = decode_memory(encode(memory) | dict(change.after))
         except ValueError as problem:
-            raise StoreDamaged(f"{change.id} would become unreadable: {problem}", hint=_NOTHING) from None
+            raise StoreDamaged(
+                f"{change.id} would become unreadable: {problem}", hint=_NOTHING
+            ) from None
         told = {"title", "body", "topics"} & change.after.keys()
         # A message that the body repeats is not found twice.
         is_own = told == {"body"} and not self._first(_REPEATED, change.id, memory.body, after.body)
@@ -168,9 +194,13 @@ class Journal(Engine):
 
     def undo(self, change: str, header: ChangeHeader, *, dry_run: bool = False) -> Plan:
         with self.transaction(keep=not dry_run):
-            journalled = self._every("SELECT plan FROM journal WHERE change = ? ORDER BY seq DESC", change)
+            journalled = self._every(
+                "SELECT plan FROM journal WHERE change = ? ORDER BY seq DESC", change
+            )
             if not journalled:
-                raise NotFound(f"No change has the id {change!r}.", hint="`recollect log` lists the changes.")
+                raise NotFound(
+                    f"No change has the id {change!r}.", hint="`recollect log` lists the changes."
+                )
             if any(plan is None for (plan,) in journalled):
                 raise Conflict(f"{change} was purged and cannot be undone.", hint=_NOTHING)
             done: list[Change] = []
@@ -190,7 +220,11 @@ class Journal(Engine):
         match data:
             case {"do": "create", "id": id, "hash": hash, "messages": message_ids}:
                 # Removed only as it was created: with other words or messages, something later depends on it.
-                if memory is None or content_hash(memory) != hash or [m.id for m in messages] != message_ids:
+                if (
+                    memory is None
+                    or content_hash(memory) != hash
+                    or [m.id for m in messages] != message_ids
+                ):
                     raise Conflict(f"{id} has changed since.", hint=later)
                 return plans.Remove(memory, messages)
             case {"do": "say", "id": id, "messages": message_ids}:
@@ -198,25 +232,47 @@ class Journal(Engine):
                 if not current.keys() >= set(message_ids):
                     raise Conflict(f"{id} no longer has what was added to it.", hint=later)
                 return plans.Unsay(id, tuple(current[one] for one in message_ids))
-            case {"do": "update", "id": id, "after": after, "before": before} if memory or not _looks_at_state(data):
+            case {"do": "update", "id": id, "after": after, "before": before} if (
+                memory or not _looks_at_state(data)
+            ):
                 # Usage counters that have moved on since are no reason to refuse: they stay as they are.
                 fields = encode(memory) if memory else {}
                 kept = [name for name in after if name not in USAGE or fields[name] == after[name]]
-                return Update(id, {name: after[name] for name in kept}, {name: before[name] for name in kept})
+                return Update(
+                    id, {name: after[name] for name in kept}, {name: before[name] for name in kept}
+                )
             case {"do": "file", "is_kept": False, "new_path": new_path, "old_path": old_path}:
                 problem = "cannot be restored: its text held a secret and was not kept"
-                raise Conflict(f"{new_path or old_path} {problem}.", hint=f"{_NOTHING} Change the file itself.")
+                raise Conflict(
+                    f"{new_path or old_path} {problem}.", hint=f"{_NOTHING} Change the file itself."
+                )
             case _:
                 return plans.inverse(plans.change_of(data))
 
     def _record(self, header: ChangeHeader, plan: Plan | None, ids: Iterable[str] = ()) -> int:
         """The oldest entries are removed, a few at a time, so that no write pays for all of them."""
         done = plan.changes if plan else ()
-        kept = canonical([{"do": plans.VERBS[type(one)], **_encode(one)} for one in done]) if plan else None
-        cells = (header.change, header.at.micros, header.op, header.actor, header.summary, kept, header.undoes)
+        kept = (
+            canonical([{"do": plans.VERBS[type(one)], **_encode(one)} for one in done])
+            if plan
+            else None
+        )
+        cells = (
+            header.change,
+            header.at.micros,
+            header.op,
+            header.actor,
+            header.summary,
+            kept,
+            header.undoes,
+        )
         seq = self._insert("journal", cells)
         touched = plan.touched() if plan else ids
-        self._every("INSERT INTO journal_memory (id, seq) SELECT value, ? FROM json_each(?)", seq, list(touched))
+        self._every(
+            "INSERT INTO journal_memory (id, seq) SELECT value, ? FROM json_each(?)",
+            seq,
+            list(touched),
+        )
         before = header.at.plus(days=-self.journal_days)
         for old, at in self._every("SELECT seq, at FROM journal ORDER BY seq LIMIT 20"):
             if at >= before.micros:
@@ -225,7 +281,10 @@ class Journal(Engine):
         return seq
 
     def log(self, *, limit: int, memory: str = "", change: str = "") -> list[Entry]:
-        given = {"seq IN (SELECT seq FROM journal_memory WHERE id = ?)": memory, "change = ?": change}
+        given = {
+            "seq IN (SELECT seq FROM journal_memory WHERE id = ?)": memory,
+            "change = ?": change,
+        }
         asked = {condition: value for condition, value in given.items() if value}
         touched = """SELECT DISTINCT id FROM journal_memory
                      WHERE seq IN (SELECT seq FROM journal WHERE change = ?) LIMIT 100"""
@@ -238,15 +297,23 @@ class Journal(Engine):
             while row := self._first(undoing, chain[-1]):
                 chain.append(row[0])
             undone_by = chain[1] if len(chain) % 2 == 0 else None
-            found.append(Entry(id, Moment(at), op, actor, summary, ids, undoes, undone_by, bool(purged)))
+            found.append(
+                Entry(id, Moment(at), op, actor, summary, ids, undoes, undone_by, bool(purged))
+            )
         return found
 
-    def journalled(self, change: str, *, memory: str = "", limit: int = 100) -> list[dict[str, Any]]:
+    def journalled(
+        self, change: str, *, memory: str = "", limit: int = 100
+    ) -> list[dict[str, Any]]:
         found = []
         for data in map(json.loads, self._plan_parts(change, memory, limit)):
             alike = {"do": "update", "before": data.get("before"), "after": data.get("after")}
             is_alike = data["do"] == plans.VERBS[UpdateAll]
-            found += [alike | {"id": id} for id in data["ids"] if memory in ("", id)] if is_alike else [data]
+            found += (
+                [alike | {"id": id} for id in data["ids"] if memory in ("", id)]
+                if is_alike
+                else [data]
+            )
         return [one for one in found[:limit] if not memory or memory in ids_in([one])]
 
     def purge(self, ids: tuple[str, ...], header: ChangeHeader | None = None) -> int:
@@ -282,7 +349,10 @@ def _conflict(change: Change) -> Conflict:
         case plans.Create(memory):
             return IdTaken(memory.id)
         case plans.Link(bridge):
-            return Conflict(f"{bridge.source} and {bridge.target} are already linked as {bridge.type}.", hint=_NOTHING)
+            return Conflict(
+                f"{bridge.source} and {bridge.target} are already linked as {bridge.type}.",
+                hint=_NOTHING,
+            )
         case _:
             ids = plans.ids_of(change)
             hint = f"{_NOTHING} `recollect log {ids[0]}` shows by whom."
@@ -292,7 +362,11 @@ def _conflict(change: Change) -> Conflict:
 def _encode(change: Change) -> Any:
     match change:
         case plans.Create(memory, messages):
-            return {"id": memory.id, "hash": content_hash(memory), "messages": [m.id for m in messages]}
+            return {
+                "id": memory.id,
+                "hash": content_hash(memory),
+                "messages": [m.id for m in messages],
+            }
         case plans.Say(id, messages):
             return {"id": id, "messages": [m.id for m in messages]}
         case FileChange(is_kept=False):
@@ -302,7 +376,9 @@ def _encode(change: Change) -> Any:
 
 
 def _looks_at_state(data: Any) -> bool:
-    return data["do"] in ("create", "say") or (data["do"] == "update" and not USAGE.isdisjoint(data["after"]))
+    return data["do"] in ("create", "say") or (
+        data["do"] == "update" and not USAGE.isdisjoint(data["after"])
+    )
 
 
 def ids_in(changes: Any) -> set[str]:

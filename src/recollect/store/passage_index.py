@@ -35,17 +35,23 @@ from recollect.store.similar_pairs import Floats, Rows
 from recollect.store.vectors import SCALE_BYTES, Grouped, Page, Query, Segment, bits_of
 
 MAX_POSTINGS = 250_000  # more than a question has in 100,000 memories
-_HEAD = struct.Struct("<8sQQI")  # the format, where the directory begins, the file's size, the checksum of the rest
+_HEAD = struct.Struct(
+    "<8sQQI"
+)  # the format, where the directory begins, the file's size, the checksum of the rest
 _FORMAT = b"RCLTIX01"
 _PASSAGES_AT_ONCE, _UNITS_AT_ONCE, _TERMS_AT_ONCE = 5_000, 8_192, 2_000  # some 20 ms each
 _K1, _B = 1.2, 0.75  # as in FTS5
-_WEIGHTS = np.array([4, 2, 3], np.uint8)  # of title, body and topics, twice what search.py tells FTS5
+_WEIGHTS = np.array(
+    [4, 2, 3], np.uint8
+)  # of title, body and topics, twice what search.py tells FTS5
 
 _PASSAGES = """
     SELECT p.seq, p.memory_seq, p.unit, p.voice, d.sz, v.data FROM passage p
     LEFT JOIN words_docsize d ON d.id = p.seq LEFT JOIN vector v ON v.passage_seq = p.seq AND v.model = ?
     WHERE p.seq > ? AND p.seq <= ? ORDER BY p.seq LIMIT ?"""
-_VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.occurrence USING fts5vocab(main, words, instance)"
+_VOCABULARY = (
+    "CREATE VIRTUAL TABLE IF NOT EXISTS temp.occurrence USING fts5vocab(main, words, instance)"
+)
 _OCCURRENCES = """
     SELECT term, count(*), group_concat(4 * doc + CASE col WHEN 'title' THEN 0 WHEN 'body' THEN 1 ELSE 2 END, ' ')
     FROM temp.occurrence WHERE term > ? GROUP BY term LIMIT ?"""
@@ -71,11 +77,15 @@ class PassageIndex:
         self._names, self._ends, self._starts = map(array, ("names", "ends", "starts"))
         self._rows, self._frequencies = array("rows"), array("frequencies")
         self.gone: set[int] = set()  # rows of passages that were deleted, as far as they came up
-        passages, memories, units, voices = (array(name)[: len(array("scales"))] for name in _OWNERS[:4])
+        passages, memories, units, voices = (
+            array(name)[: len(array("scales"))] for name in _OWNERS[:4]
+        )
         page = Page(passages, memories, units, array("scales"), voices, array("numbers"))
         by_unit = Grouped(*(array(f"unit_{name}") for name in Grouped._fields))
         self.vectors = Segment(page, array("bits"), by_unit, array("lengths"))
-        begin, end = (-(-arrays[name][2] // mmap.PAGESIZE) * mmap.PAGESIZE for name in ("rows", "starts"))
+        begin, end = (
+            -(-arrays[name][2] // mmap.PAGESIZE) * mmap.PAGESIZE for name in ("rows", "starts")
+        )
         self._held, self._postings = held, (begin, max(0, end - mmap.PAGESIZE - begin))
 
     @property
@@ -116,12 +126,20 @@ class IndexedWords(WordEvidence):  # the rows of its terms are those of passages
     find_gone: FindGone | None  # None: none was
 
     @classmethod
-    def of(cls, later: WordEvidence, file: PassageIndex, totals: bytes, find_gone: FindGone | None) -> IndexedWords:
+    def of(
+        cls, later: WordEvidence, file: PassageIndex, totals: bytes, find_gone: FindGone | None
+    ) -> IndexedWords:
         """`totals`: FTS5's record of how many rows and words it has."""
         file.free_memory()
         made, [rows, *words] = cls(*later), _numbers(totals) or [1, 1]
-        made.file, made.average, made.find_gone = file, sum(words) / rows if sum(words) else 1.0, find_gone
-        made.postings = [(term.term, *file.postings(term.term)) for term in later.terms if term.passages]
+        made.file, made.average, made.find_gone = (
+            file,
+            sum(words) / rows if sum(words) else 1.0,
+            find_gone,
+        )
+        made.postings = [
+            (term.term, *file.postings(term.term)) for term in later.terms if term.passages
+        ]
         return made
 
     def best(self, weights: Mapping[str, float], kept: int) -> dict[int, TermValues]:
@@ -136,7 +154,11 @@ class IndexedWords(WordEvidence):  # the rows of its terms are those of passages
         def score(passage: int) -> float:
             return sum([value for _, value in found[passage]])
 
-        return {passage: found[passage] for passage in nlargest(kept, found, key=score)} if later else found
+        return (
+            {passage: found[passage] for passage in nlargest(kept, found, key=score)}
+            if later
+            else found
+        )
 
     def _best_earlier(self, weights: Mapping[str, float], kept: int) -> dict[int, TermValues]:
         file, read = self.file, 0
@@ -157,7 +179,9 @@ class IndexedWords(WordEvidence):  # the rows of its terms are those of passages
         found: dict[int, list[tuple[str, float]]] = {passage: [] for passage in passages.tolist()}
         for name, rows, frequencies in self.postings:
             places, which = _common(rows, best)
-            values = weights[name] * file.strengths(rows[places], frequencies[places], self.average).astype(np.float64)
+            values = weights[name] * file.strengths(
+                rows[places], frequencies[places], self.average
+            ).astype(np.float64)
             for passage, value in zip(passages[which].tolist(), values.tolist(), strict=True):
                 found[passage].append((name, value))
         return dict(found)
@@ -186,12 +210,18 @@ def open_index(path: Path, key: str) -> PassageIndex | None:
             found = os.fstat(file.fileno())
             form, directory, size, checksum = _HEAD.unpack(file.read(_HEAD.size))
             stamp = (found.st_dev, found.st_ino, found.st_mtime_ns, size, directory, checksum)
-            if form != _FORMAT or size != found.st_size or not (stamp in _sound or _check(file) == checksum):
+            if (
+                form != _FORMAT
+                or size != found.st_size
+                or not (stamp in _sound or _check(file) == checksum)
+            ):
                 return None
             _sound.add(stamp)
             if (index := _opened.get(stamp)) is None:
                 file.seek(directory)
-                held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)  # rows can be marked as deleted
+                held = mmap.mmap(
+                    file.fileno(), 0, access=mmap.ACCESS_COPY
+                )  # rows can be marked as deleted
                 index = _opened[stamp] = PassageIndex(held=held, **json.loads(file.read()))
             return index if index.key == key else None
     except (OSError, ValueError, struct.error):
@@ -210,14 +240,18 @@ def _check(file: BinaryIO) -> int:
 def write_index(path: Path, query: Query, model: str, key: str) -> Iterator[None]:
     """In steps, each of which sees the database as it then is: what was deleted meanwhile is left out when it is read,
     and what came later is none of its business."""
-    with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, PRIVATE_FILE), "w+b") as file:
+    with open(
+        os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, PRIVATE_FILE), "w+b"
+    ) as file:
         arrays: Directory = {}
 
         def add(name: str, part: NDArray[Any]) -> None:
             """More rows of the array that was added to last, or a new one."""
             if name not in arrays:
                 file.write(bytes(-file.tell() % 64))
-            kind, shape, place = arrays.get(name, (part.dtype.str, [0, *part.shape[1:]], file.tell()))
+            kind, shape, place = arrays.get(
+                name, (part.dtype.str, [0, *part.shape[1:]], file.tell())
+            )
             arrays[name] = (kind, [shape[0] + len(part), *shape[1:]], place)
             file.write(np.ascontiguousarray(part).data)
 
@@ -255,19 +289,27 @@ def _add_passages(add: Add, query: Query, model: str) -> Generator[None, None, R
     last, dim, has_all = 0, 0, True
     while rows := query(_PASSAGES, model, last, newest, _PASSAGES_AT_ONCE):
         last = rows[-1][0]
-        owners.append(np.array([(*row[:4], sum(_numbers(row[4] or b""))) for row in rows], np.int64).T)
-        data = [row[5] for row in takewhile(lambda row: row[5] is not None, rows)] if has_all else []
+        owners.append(
+            np.array([(*row[:4], sum(_numbers(row[4] or b""))) for row in rows], np.int64).T
+        )
+        data = (
+            [row[5] for row in takewhile(lambda row: row[5] is not None, rows)] if has_all else []
+        )
         has_all = len(data) == len(rows)
         if data:
             dim = dim or len(data[0]) - SCALE_BYTES
             whole = dim + SCALE_BYTES  # one of another size counts as a vector, and is near nothing
-            page = Page.of([(0, 0, 0, one if len(one) == whole else bytes(whole), 0) for one in data], dim)
+            page = Page.of(
+                [(0, 0, 0, one if len(one) == whole else bytes(whole), 0) for one in data], dim
+            )
             add("numbers", page.numbers)
             scales.append(page.scales)
             bits.append(bits_of(page.numbers))
         yield
     columns = np.concatenate(owners, axis=1)
-    for name, column, most in zip(_OWNERS, columns, ("int64", "int64", "int64", "uint8", "uint16"), strict=True):
+    for name, column, most in zip(
+        _OWNERS, columns, ("int64", "int64", "int64", "uint8", "uint16"), strict=True
+    ):
         add(name, np.minimum(column, np.iinfo(most).max).astype(most))
     if not bits:
         add("numbers", np.empty((0, 0), np.int8))
@@ -304,7 +346,9 @@ def _add_terms(add: Add, query: Query, passages: Rows) -> Iterator[None]:
         occurrences = np.fromstring(" ".join(texts), np.int64, sep=" ")
         owner = np.repeat(np.arange(len(terms)), counts)
         order = np.searchsorted(passages, occurrences >> 2)
-        known = np.flatnonzero(np.append(passages, -1)[order] == occurrences >> 2)  # it may be newer, or be deleted
+        known = np.flatnonzero(
+            np.append(passages, -1)[order] == occurrences >> 2
+        )  # it may be newer, or be deleted
         owner, rows, weights = owner[known], order[known], _WEIGHTS[occurrences[known] & 3]
         # All occurrences of a term in a passage stand together.
         first = np.flatnonzero((np.diff(owner, prepend=-1) != 0) | (np.diff(rows, prepend=-1) != 0))

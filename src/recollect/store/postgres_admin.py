@@ -103,7 +103,9 @@ def join_team(url: str, name: str, *, timeout_s: float = 10.0) -> TeamLogin:
         check_version(version)
         found = db.run("SELECT id FROM recollect.tenant WHERE name = $1", [name])
         if is_administrator and not found:
-            raise NotFound(f"There is no team {name!r} in this database.", hint="Check the name, or create it.")
+            raise NotFound(
+                f"There is no team {name!r} in this database.", hint="Check the name, or create it."
+            )
         if is_administrator:
             return _log_in(db, name, "")
         if not found:
@@ -126,7 +128,13 @@ BEGIN;
 
 
 def without_password(url: str) -> str:
-    return make_url({name: value for name, value in parse_url(url).items() if name not in ("password", "sslpassword")})
+    return make_url(
+        {
+            name: value
+            for name, value in parse_url(url).items()
+            if name not in ("password", "sslpassword")
+        }
+    )
 
 
 def with_password(url: str, password: str) -> str:
@@ -149,7 +157,9 @@ def _prepare_sql() -> str:
         f"IF recollect.schema_version() = {number} THEN EXECUTE $migration${text}$migration$; END IF;\n"
         for number, text in enumerate(MIGRATIONS, start=1)
     ]
-    return _PREPARE + _MIGRATE.format(schema=schema, version=SCHEMA_VERSION, migrations="".join(later))
+    return _PREPARE + _MIGRATE.format(
+        schema=schema, version=SCHEMA_VERSION, migrations="".join(later)
+    )
 
 
 def _login_sql(name: str, role: str) -> str:
@@ -160,7 +170,9 @@ def _log_in(db: Connection, name: str, before: str) -> TeamLogin:
     role, password = _draw_role(name), fresh_key()
     names = (password.encode(), role.encode(), b"scram-sha-256")
     hashed = db.use(lambda one: one.pgconn.encrypt_password(*names)).decode()
-    script = f"BEGIN; {before}{_login_sql(name, role)}ALTER ROLE \"{role}\" PASSWORD '{hashed}'; COMMIT"
+    script = (
+        f"BEGIN; {before}{_login_sql(name, role)}ALTER ROLE \"{role}\" PASSWORD '{hashed}'; COMMIT"
+    )
     try:
         db.run(script)
     except TeamRefused as problem:
@@ -170,5 +182,9 @@ def _log_in(db: Connection, name: str, before: str) -> TeamLogin:
             raise TeamRefused(problem.message, hint=_ASK_ADMINISTRATOR) from None
         raise
     [(tenant,)] = db.run("SELECT id FROM recollect.tenant WHERE name = $1", [name])
-    params = db.params | {"user": role, "password": password, "dbname": db.use(lambda one: one.info.dbname)}
+    params = db.params | {
+        "user": role,
+        "password": password,
+        "dbname": db.use(lambda one: one.info.dbname),
+    }
     return TeamLogin(make_url(params), tenant, role, is_new=True)

@@ -20,15 +20,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from recollect.base import errors
-from recollect.base.errors import RecollectError, StoreError, StoreForeign, TeamRefused, TeamUnreachable
+from recollect.base.errors import (
+    RecollectError,
+    StoreError,
+    StoreForeign,
+    TeamRefused,
+    TeamUnreachable,
+)
 
 if TYPE_CHECKING:
     import psycopg
 
 T = TypeVar("T")
 _HOST = re.compile(r"[\w.:/ %,\[\]-]*")
+# Tables of ours.
 _TABLES = (
-    "tenant|memory|message|bridge|alias|journal|journal_memory|passage|posting|term|vector|state|counter"  # of ours
+    "tenant|memory|message|bridge|alias|journal|journal_memory|"
+    "passage|posting|term|vector|state|counter"
 )
 _SPELLINGS = tuple(
     (re.compile(pattern), spelling)
@@ -72,7 +80,9 @@ def driver() -> Any:
         import psycopg
     except ImportError:
         hint = "pip install 'recollect[team]'"
-        raise StoreError("Teams need the package psycopg, which is not installed.", hint=hint) from None
+        raise StoreError(
+            "Teams need the package psycopg, which is not installed.", hint=hint
+        ) from None
     return psycopg
 
 
@@ -97,7 +107,9 @@ def parse_url(url: str) -> dict[str, str]:
 
 
 def make_url(params: dict[str, str]) -> str:
-    rest = {name: value for name, value in params.items() if name not in ("user", "password", "dbname")}
+    rest = {
+        name: value for name, value in params.items() if name not in ("user", "password", "dbname")
+    }
     place = ""
     if re.fullmatch(r"[A-Za-z0-9.-]+", rest.get("host", "")):
         place = rest.pop("host") + (f":{port}" if (port := rest.pop("port", "")) else "")
@@ -123,7 +135,9 @@ class _Watchdog:
         with self._changed:
             self._socket, self._until, self.has_bitten = guarded, until, False
             if self._thread is None:
-                self._thread = threading.Thread(target=self._watch, name="recollect-team", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._watch, name="recollect-team", daemon=True
+                )
                 self._thread.start()
             elif until < self._wakes:
                 self._changed.notify()
@@ -141,7 +155,9 @@ class _Watchdog:
                     with suppress(OSError):
                         self._socket.shutdown(socket.SHUT_RDWR)
                 self._wakes = self._until
-                self._changed.wait(None if self._until == math.inf else max(0.0, self._until - time.monotonic()))
+                self._changed.wait(
+                    None if self._until == math.inf else max(0.0, self._until - time.monotonic())
+                )
 
     def end(self) -> None:
         with self._changed:
@@ -243,7 +259,9 @@ class Connection:
     def close_connection(self) -> None:
         if self._db is not None and self._socket is not None:
             with suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)  # libpq's farewell would wait for a server that hangs
+                self._socket.shutdown(
+                    socket.SHUT_RDWR
+                )  # libpq's farewell would wait for a server that hangs
             self._socket.close()
             self._db.close()
         self._db = self._socket = None
@@ -260,7 +278,9 @@ class Connection:
         return self._unreachable(_reason(problem, self.params))
 
     def _unreachable(self, why: str) -> TeamUnreachable:
-        return TeamUnreachable(f"The team's server ({_place(self.params)}) cannot be reached: {why}.", hint=_AGAIN)
+        return TeamUnreachable(
+            f"The team's server ({_place(self.params)}) cannot be reached: {why}.", hint=_AGAIN
+        )
 
     def _translated(self, problem: Exception) -> RecollectError:
         return translated_error(problem, self.params)
@@ -284,7 +304,8 @@ class Listener:
             # What was told while nobody waited is told again by the same call.
             with self._connection.within(timeout_s + self._connection.timeout_s):
                 return self._connection.use(
-                    lambda db: any(True for _ in db.notifies(timeout=timeout_s, stop_after=1)), may_retry=False
+                    lambda db: any(True for _ in db.notifies(timeout=timeout_s, stop_after=1)),
+                    may_retry=False,
                 )
         except TeamUnreachable:
             self._hears = False
@@ -326,7 +347,9 @@ def connect(params: dict[str, str], timeout_s: float) -> psycopg.Connection[Any]
             has_given_up.set()
             made = None if answer.empty() else answer.get()
     if made is None:
-        problem = f"The team's server ({_place(params)}) cannot be reached: it did not answer in time."
+        problem = (
+            f"The team's server ({_place(params)}) cannot be reached: it did not answer in time."
+        )
         raise TeamUnreachable(problem, hint=_AGAIN)
     if isinstance(made, Exception):
         raise translated_error(made, params, is_new=True)
@@ -369,10 +392,16 @@ _ERRORS: tuple[tuple[str, type[RecollectError], str, str], ...] = (
 )  # fmt: skip
 
 
-def translated_error(problem: Exception, params: dict[str, str], *, is_new: bool = False) -> RecollectError:
+def translated_error(
+    problem: Exception, params: dict[str, str], *, is_new: bool = False
+) -> RecollectError:
     state = getattr(problem, "sqlstate", None) or ("08" if is_new else "")
     reason = _reason(problem, params)
-    if is_new and not getattr(problem, "sqlstate", None) and re.search(r"password|authentication", reason):
+    if (
+        is_new
+        and not getattr(problem, "sqlstate", None)
+        and re.search(r"password|authentication", reason)
+    ):
         state = "28"  # libpq gives no state for what happens while it connects
     diagnosis = getattr(getattr(problem, "diag", None), "message_primary", None)
     reason = diagnosis or reason

@@ -20,11 +20,25 @@ from recollect.model.memory import Memory, Message, Sketch
 from recollect.model.passage import Span
 from recollect.model.query import Query
 from recollect.store import rows, tokenizer
-from recollect.store.engine import AGING, AMONG, SKETCH, Dialect, Engine, Indexed, IndexRow, conditions, sketches_of
+from recollect.store.engine import (
+    AGING,
+    AMONG,
+    SKETCH,
+    Dialect,
+    Engine,
+    Indexed,
+    IndexRow,
+    conditions,
+    sketches_of,
+)
 from recollect.store.postgres_connection import Connection, parse_url, translated
 
 SCHEMA_VERSION = 1
-_WEIGHTS = ((2.0, True), (1.0, False), (1.5, True))  # of title, body and topics, as in search.py; whether it is a name
+_WEIGHTS = (
+    (2.0, True),
+    (1.0, False),
+    (1.5, True),
+)  # of title, body and topics, as in search.py; whether it is a name
 _MAX_TERM_BYTES = 500  # an index row takes some 2,700
 _MAX_WAITING = 50_000  # postings
 _NUMBERED = frozenset({"memory", "message", "journal"})
@@ -48,7 +62,9 @@ POSTGRES = Dialect(
 
 class Words(NamedTuple):  # of one passage
     size: int
-    terms: dict[str, tuple[float, bool]]  # by key: its weighted frequency, and whether it is in the title or the topics
+    terms: dict[
+        str, tuple[float, bool]
+    ]  # by key: its weighted frequency, and whether it is in the title or the topics
 
 
 class TeamDatabase(Engine):
@@ -57,7 +73,9 @@ class TeamDatabase(Engine):
     def __init__(self, url: str, *, team: str = "", timeout_s: float = 5.0) -> None:
         self._db = Connection(parse_url(url), timeout_s)
         self._counters: dict[str, int] = {}  # in a transaction; so are the following
-        self._numbers: dict[tuple[str, rows.Cell], int] = {}  # of memories and messages that it wrote
+        self._numbers: dict[
+            tuple[str, rows.Cell], int
+        ] = {}  # of memories and messages that it wrote
         self._absent: set[tuple[str, str]] = set()  # ids that are known to be free
         self._waiting: list[tuple[str, list[Sequence[Any]]]] = []
         self._new_postings: dict[tuple[str, int], tuple[float, int, bool]] = {}
@@ -79,7 +97,9 @@ class TeamDatabase(Engine):
         check_version(version)
         if is_above:
             problem = f"{role} is an administrator, who is above the walls between teams."
-            raise TeamRefused(problem, hint="Join the team with it: that makes a login of your own.")
+            raise TeamRefused(
+                problem, hint="Join the team with it: that makes a login of your own."
+            )
         found = self._db.run("SELECT id, name FROM recollect.tenant ORDER BY name")
         fitting = [row for row in found if team in ("", row[1])]
         if not fitting:
@@ -91,7 +111,9 @@ class TeamDatabase(Engine):
         self._picks = len(found) > 1
         [(tenant, name)] = fitting
         if not re.fullmatch(r"[0-9a-z]{6,40}", tenant):
-            raise StoreError("The team's id is not one of ours.", hint="Tell the administrator of the server.")
+            raise StoreError(
+                "The team's id is not one of ours.", hint="Tell the administrator of the server."
+            )
         return tenant, name, role
 
     @property
@@ -118,13 +140,17 @@ class TeamDatabase(Engine):
     @contextmanager
     def _reading(self, *settings: str) -> Iterator[None]:
         """Several statements that see one moment, under these settings. Part of a transaction where there is one."""
-        pick = [f"SELECT set_config('recollect.tenant', '{self.tenant}', true)"] if self._picks else []
+        pick = (
+            [f"SELECT set_config('recollect.tenant', '{self.tenant}', true)"] if self._picks else []
+        )
         if self._db.in_transaction:
             if settings:
                 self._db.run("; ".join(settings))
             yield
             return
-        self._db.begin("; ".join(["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", *pick, *settings]))
+        self._db.begin(
+            "; ".join(["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", *pick, *settings])
+        )
         try:
             yield
         finally:
@@ -151,7 +177,9 @@ class TeamDatabase(Engine):
             self._absent.discard((table, str(cells[0])))
         sql = f"INSERT INTO {table} (tenant, {names}) VALUES ({', '.join('?' * (len(given) + 1))})"  # noqa: S608
         if replace:
-            changed = ", ".join(f'"{name}" = excluded."{name}"' for name in (*rows.COLUMNS[table], "hash"))
+            changed = ", ".join(
+                f'"{name}" = excluded."{name}"' for name in (*rows.COLUMNS[table], "hash")
+            )
             sql += f" ON CONFLICT (tenant, {', '.join(rows.KEYS[table])}) DO UPDATE SET {changed}"
         self._write(sql, (self.tenant, *given))
         return seq
@@ -170,7 +198,10 @@ class TeamDatabase(Engine):
         """Everything that waits is written, the index, too."""
         self._flush()
         if self._new_postings:
-            keys, cells = zip(*self._new_postings, strict=True), zip(*self._new_postings.values(), strict=True)
+            keys, cells = (
+                zip(*self._new_postings, strict=True),
+                zip(*self._new_postings.values(), strict=True),
+            )
             columns, self._new_postings = [*map(list, keys), *map(list, cells)], {}
             sql = """INSERT INTO posting (tenant, term, passage_seq, frequency, size, is_name) SELECT ?, * FROM
                      unnest(?::text[], ?::bigint[], ?::real[], ?::integer[], ?::boolean[])"""
@@ -210,14 +241,23 @@ class TeamDatabase(Engine):
         finally:
             if not keep:
                 self._counters = before
-                for waiting in (self._waiting, self._new_postings, self._old_postings, self._term_counts):
+                for waiting in (
+                    self._waiting,
+                    self._new_postings,
+                    self._old_postings,
+                    self._term_counts,
+                ):
                     waiting.clear()
                 self._numbers.clear()
                 self._db.roll_back("ROLLBACK TO part; RELEASE part" if is_part else "ROLLBACK")
 
     def _begin(self) -> None:
-        limit = math.ceil(self._db.timeout_s * 800)  # before our own deadline, so that the connection is kept
-        pick = f"SELECT set_config('recollect.tenant', '{self.tenant}', true); " if self._picks else ""
+        limit = math.ceil(
+            self._db.timeout_s * 800
+        )  # before our own deadline, so that the connection is kept
+        pick = (
+            f"SELECT set_config('recollect.tenant', '{self.tenant}', true); " if self._picks else ""
+        )
         # In READ COMMITTED each statement sees what was committed before it: the last one, after the lock was taken.
         sql = f"""BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
             SET LOCAL lock_timeout = {limit}; SET LOCAL statement_timeout = {max(limit, 60_000)}; {pick}
@@ -229,11 +269,15 @@ class TeamDatabase(Engine):
         self._has_written = False
         self._numbers.clear()
         [(version, tenant, *numbers)] = found
-        self._counters = {name: number or 0 for name, number in zip(_COUNTERS, numbers, strict=True)}
+        self._counters = {
+            name: number or 0 for name, number in zip(_COUNTERS, numbers, strict=True)
+        }
         try:
             check_version(version)
             if tenant != self.tenant:
-                raise TeamRefused("This login no longer belongs to the team.", hint="Nothing was written.")
+                raise TeamRefused(
+                    "This login no longer belongs to the team.", hint="Nothing was written."
+                )
         except StoreError:
             self._db.roll_back()
             raise
@@ -280,7 +324,9 @@ class TeamDatabase(Engine):
         listed = list(found)
         numbers: dict[str, int | None] = {"": None}
         said = {one.message_id for one in listed} - {""}
-        numbers |= {id: self._numbers[("message", id)] for id in said if ("message", id) in self._numbers}
+        numbers |= {
+            id: self._numbers[("message", id)] for id in said if ("message", id) in self._numbers
+        }
         if missing := list(said - numbers.keys()):
             numbers |= dict(self._every(f"SELECT id, seq FROM message WHERE id {AMONG}", missing))  # noqa: S608
         sql = """INSERT INTO passage (tenant, seq, memory_seq, message_seq, start, length, voice)
@@ -288,7 +334,9 @@ class TeamDatabase(Engine):
         cells = [(seq, numbers[one.message_id], one.start, one.length, one.voice) for one in listed]
         self._write(sql, *[(self.tenant, self._draw("passage"), *one) for one in cells])
 
-    def _add_passages(self, memory: Memory, found: Iterable[Span], messages: Sequence[Message]) -> None:
+    def _add_passages(
+        self, memory: Memory, found: Iterable[Span], messages: Sequence[Message]
+    ) -> None:
         listed, last = list(found), self._counters["passage"]
         self._put_passages(self._seq(memory.id), listed)
         texts = {"": memory.body} | {message.id: message.content for message in messages}
@@ -309,7 +357,9 @@ class TeamDatabase(Engine):
             for number, span, (title, body, topics, own_title) in self._passages(condition, seq)
         }
 
-    def _passages(self, condition: str, *values: object) -> list[tuple[int, Span, tuple[str, str, str, str]]]:
+    def _passages(
+        self, condition: str, *values: object
+    ) -> list[tuple[int, Span, tuple[str, str, str, str]]]:
         """Each with its texts (_texts). A body is read once, however many passages it has."""
         sql = f"""SELECT p.seq, p.memory_seq, coalesce(g.id, ''), p.start, p.length, p.voice
                   FROM passage p LEFT JOIN message g ON g.seq = p.message_seq WHERE {condition}"""  # noqa: S608
@@ -318,9 +368,15 @@ class TeamDatabase(Engine):
         owners = list({owner for _, owner, _ in found})
         memories = {seq: rows.to_value(Memory, cells) for seq, *cells in self._every(read, owners)}
         said = list({span.message_id for *_, span in found} - {""})
-        contents = {message.id: message.content for message in (self.messages(ids=said) if said else ())}
+        contents = {
+            message.id: message.content for message in (self.messages(ids=said) if said else ())
+        }
         return [
-            (seq, span, _texts(memories[owner], contents.get(span.message_id, memories[owner].body), span))
+            (
+                seq,
+                span,
+                _texts(memories[owner], contents.get(span.message_id, memories[owner].body), span),
+            )
             for seq, owner, span in found
         ]
 
@@ -348,7 +404,10 @@ def check_version(version: int) -> None:
         raise StoreTooNew(problem, hint="Upgrade this Recollect. Nothing was written.")
     if version < SCHEMA_VERSION:
         problem = f"The team's database has schema version {version}; this Recollect needs {SCHEMA_VERSION}."
-        raise StoreError(problem, hint="An administrator creates the team again, which brings the database up to date.")
+        raise StoreError(
+            problem,
+            hint="An administrator creates the team again, which brings the database up to date.",
+        )
 
 
 def _texts(memory: Memory, text: str, span: Span) -> tuple[str, str, str, str]:
@@ -356,7 +415,12 @@ def _texts(memory: Memory, text: str, span: Span) -> tuple[str, str, str, str]:
     title = memory.title.rstrip("\u2026")
     is_head = not span.message_id and span.start == 0 and memory.body.startswith(title)
     own = "" if title in memory.body[:200] else memory.title
-    return "" if is_head else memory.title, span.of(text), str(rows.WRITERS["topics"](memory.topics)), own
+    return (
+        "" if is_head else memory.title,
+        span.of(text),
+        str(rows.WRITERS["topics"](memory.topics)),
+        own,
+    )
 
 
 @cache
@@ -369,7 +433,11 @@ def analyse() -> tokenizer.Analyse:
 def key_of(term: str) -> str:
     """A very long term by its check sum."""
     spelt = term.encode()
-    return term if len(spelt) <= _MAX_TERM_BYTES else f"{term[:40]} {blake2b(spelt, digest_size=16).hexdigest()}"
+    return (
+        term
+        if len(spelt) <= _MAX_TERM_BYTES
+        else f"{term[:40]} {blake2b(spelt, digest_size=16).hexdigest()}"
+    )
 
 
 def words_of(row: IndexRow) -> Words:

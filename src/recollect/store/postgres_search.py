@@ -35,9 +35,15 @@ class TeamSearch(TeamDatabase):
     def words(self, question: str, *, most: int = 0) -> WordEvidence:
         if self._db.in_transaction:  # it finds what was written in it
             self._settle()
-        asked = {key_of(term): term for term in tokenizer.terms(analyse(), question[: search.MAX_QUESTION_CHARS])}
-        meaning = [key for key, term in asked.items() if term not in search.STOP_TERMS] or list(asked)
-        counts = dict(self._every(f"SELECT term, passages FROM term WHERE term {AMONG}", ["", *meaning]))  # noqa: S608
+        asked = {
+            key_of(term): term
+            for term in tokenizer.terms(analyse(), question[: search.MAX_QUESTION_CHARS])
+        }
+        meaning = [key for key, term in asked.items() if term not in search.STOP_TERMS] or list(
+            asked
+        )
+        sql = f"SELECT term, passages FROM term WHERE term {AMONG}"  # noqa: S608
+        counts = dict(self._every(sql, ["", *meaning]))
         passages = counts.pop("", 0)
         known = sorted((count, key) for key, count in counts.items() if count)[: search.MAX_TERMS]
         chosen, floor = self._within(known, most or search.MAX_POSTINGS)
@@ -46,18 +52,26 @@ class TeamSearch(TeamDatabase):
             sql = f"""SELECT term, passage_seq, frequency, size, (SELECT words FROM counter) FROM posting
                       WHERE term {AMONG} AND passage_seq > ? ORDER BY passage_seq DESC"""  # noqa: S608
             for key, passage, frequency, size, total in self._every(sql, list(strengths), floor):
-                average = max(1.0, (total if not self._db.in_transaction else self._counters["words"]) / passages)
+                average = max(
+                    1.0,
+                    (total if not self._db.in_transaction else self._counters["words"]) / passages,
+                )
                 length = 1 - _B + _B * size / average
                 strengths[key].append((passage, frequency * (_K1 + 1) / (frequency + _K1 * length)))
         found = [TermEvidence(asked[key], count, tuple(strengths[key])) for count, key in chosen]
         unknown = [asked[key] for key in meaning if not counts.get(key)]
-        return WordEvidence(passages, (*found, *(TermEvidence(term, 0, ()) for term in unknown[: search.MAX_UNKNOWN])))
+        return WordEvidence(
+            passages,
+            (*found, *(TermEvidence(term, 0, ()) for term in unknown[: search.MAX_UNKNOWN])),
+        )
 
     def about(self, topic: str, limit: int) -> list[int]:
         if self._db.in_transaction:
             self._settle()
         by_id = self._first("SELECT seq FROM memory WHERE id = ?", topic)
-        terms = list(dict.fromkeys(map(key_of, tokenizer.terms(analyse(), topic)[: search.MAX_TERMS])))
+        terms = list(
+            dict.fromkeys(map(key_of, tokenizer.terms(analyse(), topic)[: search.MAX_TERMS]))
+        )
         if by_id or not terms:
             return [int(by_id[0])] if by_id else []
         # A title that was made from the text is not indexed as one: its words are at the head of the body.
@@ -103,13 +117,17 @@ class TeamSearch(TeamDatabase):
                         FROM passage p JOIN vector v ON v.passage_seq = p.seq
                         WHERE v.model = ?2 AND v.dim = ?3 AND p.unit = ANY(?5)) one GROUP BY unit"""  # noqa: S608
         found = self._every(sql, asked, model, dim, voice, list(set(units)))
-        return VectorEvidence({unit: Nearness(*cells) for unit, *cells in found}, missing, Background(*sums))
+        return VectorEvidence(
+            {unit: Nearness(*cells) for unit, *cells in found}, missing, Background(*sums)
+        )
 
     def _near(self, column: str) -> str:
         """How near a column is to the question, whose place is still to be named."""
         return f"-({column} OPERATOR({self._vector}.<#>) {{0}}::{self._vector}.halfvec)"
 
-    def _nearest_units(self, model: str, asked: str, dim: int, count: int, *, is_small: bool) -> list[int]:
+    def _nearest_units(
+        self, model: str, asked: str, dim: int, count: int, *, is_small: bool
+    ) -> list[int]:
         def find(column: str, *settings: str) -> list[int]:
             sql = f"""SELECT p.unit FROM (SELECT passage_seq FROM vector v WHERE v.model = ?1 AND v.dim = {dim}
                           ORDER BY {column} OPERATOR({self._vector}.<=>) ?2::{self._vector}.halfvec({dim}) LIMIT ?3) n
@@ -134,7 +152,11 @@ class TeamSearch(TeamDatabase):
         """The server has them."""
 
     def similarity(
-        self, model: str, question: bytes, ids: Sequence[str], more: Sequence[tuple[str, bytes]] = ()
+        self,
+        model: str,
+        question: bytes,
+        ids: Sequence[str],
+        more: Sequence[tuple[str, bytes]] = (),
     ) -> dict[str, float]:
         """By the nearest passage of its body and of the heads of its messages."""
         sql = f"""SELECT m.id, max({self._near("v.data").format("?1")}) FROM memory m
@@ -156,12 +178,16 @@ class TeamSearch(TeamDatabase):
         found = self._passages(condition, model, limit)
         return [(seq, embeddable(own_title, body)) for seq, _, (_, body, _, own_title) in found]
 
-    def put_vectors(self, model: str, vectors: list[tuple[int, bytes]], *, drop_others: int = 0) -> int:
+    def put_vectors(
+        self, model: str, vectors: list[tuple[int, bytes]], *, drop_others: int = 0
+    ) -> int:
         if not vectors and not self._first("SELECT 1 FROM vector WHERE model <> ? LIMIT 1", model):
             return 0
         with self.transaction():
             self._has_written = True
-            halves = [(seq, len(vector) // 4, *_half(vector)) for seq, vector in dict(vectors).items()]
+            halves = [
+                (seq, len(vector) // 4, *_half(vector)) for seq, vector in dict(vectors).items()
+            ]
             sql = f"""INSERT INTO vector (tenant, passage_seq, model, dim, data, hash)
                       SELECT ?1, v.seq, ?2, v.dim, v.data::{self._vector}.halfvec, v.hash
                       FROM unnest(?3::bigint[], ?4::integer[], ?5::text[], ?6::bytea[]) v (seq, dim, data, hash)
@@ -184,8 +210,14 @@ class TeamSearch(TeamDatabase):
         sql = f"SELECT seq, memory_seq, unit, voice FROM passage WHERE seq {AMONG}"  # noqa: S608
         return {seq: Owner(*cells) for seq, *cells in self._every(sql, list(passages))}
 
-    def pieces(self, units: Sequence[int], model: str = "", question: bytes = b"") -> list[PassageEvidence]:
-        near = f"CASE WHEN v.dim = ?3 THEN {self._near('v.data').format('?2')} ELSE 0.0 END" if model else "0.0"
+    def pieces(
+        self, units: Sequence[int], model: str = "", question: bytes = b""
+    ) -> list[PassageEvidence]:
+        near = (
+            f"CASE WHEN v.dim = ?3 THEN {self._near('v.data').format('?2')} ELSE 0.0 END"
+            if model
+            else "0.0"
+        )
         joined = "LEFT JOIN vector v ON v.passage_seq = p.seq AND v.model = ?4" if model else ""
         sql = f"""SELECT p.unit, p.seq, p.start, p.length, coalesce({near}, 0.0)::float8 FROM passage p {joined}
                   WHERE p.unit = ANY(?1) ORDER BY p.unit < 0, p.unit, p.start"""  # noqa: S608
@@ -227,7 +259,10 @@ class TeamSearch(TeamDatabase):
             (SELECT -m.seq FROM message m WHERE m.thread_id = g.thread_id AND (m.at, m.id) > (g.at, g.id)
              ORDER BY m.at, m.id LIMIT 1) FROM message g WHERE g.seq = ANY(?)"""
         bodies, turns = [unit for unit in units if unit > 0], [-unit for unit in units if unit < 0]
-        return [*(self._every(memories, bodies) if bodies else ()), *(self._every(messages, turns) if turns else ())]
+        return [
+            *(self._every(memories, bodies) if bodies else ()),
+            *(self._every(messages, turns) if turns else ()),
+        ]
 
     def _sizes(self, units: list[int]) -> dict[int, int]:
         sql = """SELECT -seq, octet_length(content) FROM message WHERE seq = ANY(?1)
@@ -239,6 +274,8 @@ def _half(vector: bytes) -> tuple[bytes, str]:
     """A vector of 32-bit floats in 16 bits each: as the server sends it, and as it reads it."""
     count = len(vector) // 4
     values = struct.unpack(f"<{count}f", vector)
-    limited = (0.0 if one != one else max(-_LARGEST_HALF, min(_LARGEST_HALF, one)) for one in values)
+    limited = (
+        0.0 if one != one else max(-_LARGEST_HALF, min(_LARGEST_HALF, one)) for one in values
+    )
     packed = struct.pack(f">{count}e", *limited)
     return packed, f"[{','.join(map(repr, struct.unpack(f'>{count}e', packed)))}]"

@@ -63,7 +63,9 @@ _QUERIES = {
 }  # fmt: skip
 
 
-class JournalRow(NamedTuple):  # one row of the journal; a long piece of work has several with the same change
+class JournalRow(
+    NamedTuple
+):  # one row of the journal; a long piece of work has several with the same change
     seq: int
     header: ChangeHeader
     ids: tuple[str, ...]  # the memories that it touched
@@ -90,7 +92,9 @@ class PostgresStore(Journal, TeamSearch):
                  ARRAY(SELECT m.id FROM journal_memory m WHERE m.seq = j.seq ORDER BY m.id)
                  FROM journal j WHERE j.seq > ? ORDER BY j.seq LIMIT ?"""
         return [
-            JournalRow(number, ChangeHeader(change, op, actor, summary, Moment(at), undoes), tuple(ids))
+            JournalRow(
+                number, ChangeHeader(change, op, actor, summary, Moment(at), undoes), tuple(ids)
+            )
             for number, change, op, actor, summary, at, undoes, ids in self._every(sql, seq, limit)
         ]
 
@@ -119,7 +123,8 @@ class PostgresStore(Journal, TeamSearch):
             "message": [message.id for change in added for message in change.messages],
         }
         for table, wanted in ids.items() if len(added) > 1 else ():
-            there = {id for (id,) in self._every(f"SELECT id FROM {table} WHERE id {AMONG}", wanted)}  # noqa: S608
+            sql = f"SELECT id FROM {table} WHERE id {AMONG}"  # noqa: S608
+            there = {id for (id,) in self._every(sql, wanted)}
             self._absent |= {(table, id) for id in wanted if id not in there}
         try:
             return super()._apply(listed)
@@ -129,12 +134,21 @@ class PostgresStore(Journal, TeamSearch):
     def _stored(self, keyed: list[tuple[type[Any], str, tuple[str, ...]]]) -> list[Any]:
         """Memories and messages all together."""
         found: dict[tuple[str, tuple[str, ...]], Any] = {}
-        for kind, table in {(kind, table) for kind, table, _ in keyed if rows.KEYS[table] == ("id",)}:
-            ids = [key[0] for _, other, key in keyed if other == table and (table, key[0]) not in self._absent]
+        for kind, table in {
+            (kind, table) for kind, table, _ in keyed if rows.KEYS[table] == ("id",)
+        }:
+            ids = [
+                key[0]
+                for _, other, key in keyed
+                if other == table and (table, key[0]) not in self._absent
+            ]
             found |= (
                 {}
                 if not ids
-                else {(table, rows.key_of(one)): one for one in self._read(kind, f"WHERE id {AMONG}", ids)}
+                else {
+                    (table, rows.key_of(one)): one
+                    for one in self._read(kind, f"WHERE id {AMONG}", ids)
+                }
             )
         return [
             found.get((table, key))
@@ -143,13 +157,17 @@ class PostgresStore(Journal, TeamSearch):
             for kind, table, key in keyed
         ]
 
-    def _update_alike(self, names: tuple[str, ...], cells: list[rows.Cell], ids: tuple[str, ...]) -> set[str]:
+    def _update_alike(
+        self, names: tuple[str, ...], cells: list[rows.Cell], ids: tuple[str, ...]
+    ) -> set[str]:
         new = dict(zip(names, cells, strict=False))
         as_before = " AND ".join(f'"{name}" IS NOT DISTINCT FROM ?' for name in names)
         sql = f"SELECT {rows.select('memory')} FROM memory WHERE {as_before} AND id = ANY(?)"  # noqa: S608
         found = self._every(sql, *cells[len(names) :], list(ids))
         sealed = {
-            row[0]: rows.seal([new.get(n, c) for n, c in zip(rows.COLUMNS["memory"], row, strict=True)])
+            row[0]: rows.seal(
+                [new.get(n, c) for n, c in zip(rows.COLUMNS["memory"], row, strict=True)]
+            )
             for row in found
         }
         if sealed:
@@ -161,7 +179,10 @@ class PostgresStore(Journal, TeamSearch):
         return set(sealed)
 
     def _entries(self, asked: dict[str, str], limit: int) -> list[Any]:
-        first = ", ".join(f"(array_agg({name} ORDER BY at, seq))[1]" for name in ("op", "actor", "summary", "undoes"))
+        first = ", ".join(
+            f"(array_agg({name} ORDER BY at, seq))[1]"
+            for name in ("op", "actor", "summary", "undoes")
+        )
         newest = f"""SELECT change FROM journal WHERE {" AND ".join(asked) or "TRUE"}
                      GROUP BY change ORDER BY max(seq) DESC LIMIT ?"""  # noqa: S608
         sql = f"""SELECT change, min(at), {first}, count(*) - count(plan) FROM journal
@@ -203,10 +224,14 @@ class PostgresStore(Journal, TeamSearch):
                 conditions.append(_CONDITIONS.get(name, plain))
                 values += [value] * conditions[-1].count("?")
         order = rows.KEYS[rows.TABLES[kind]][0]
-        return self._read(kind, f"WHERE {' AND '.join(conditions)} ORDER BY {order} LIMIT ?", *values, limit)
+        return self._read(
+            kind, f"WHERE {' AND '.join(conditions)} ORDER BY {order} LIMIT ?", *values, limit
+        )
 
     def counts(self) -> Counts:
-        kinds = self._every("SELECT kind, status, count(*) FROM memory GROUP BY kind, status ORDER BY kind, status")
+        kinds = self._every(
+            "SELECT kind, status, count(*) FROM memory GROUP BY kind, status ORDER BY kind, status"
+        )
         models = self._every("SELECT model, count(*) FROM vector GROUP BY model ORDER BY model")
         size = "(SELECT coalesce(sum(pg_column_size(one.*)), 0) FROM {0} one)"
         wanted = f"""
@@ -214,7 +239,9 @@ class PostgresStore(Journal, TeamSearch):
                    (SELECT count(*) FROM vector), (SELECT count(DISTINCT change) FROM journal),
                    {size.format("memory")} + {size.format("message")} + {size.format("vector")}"""  # noqa: S608
         messages, bridges, passages, vectors, changes, bytes = self._first(wanted)
-        return Counts(tuple(kinds), dict(models), messages, bridges, passages, vectors, changes, int(bytes))
+        return Counts(
+            tuple(kinds), dict(models), messages, bridges, passages, vectors, changes, int(bytes)
+        )
 
     def tally(self, since: Moment) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
         kinds, lanes = (
@@ -222,7 +249,9 @@ class PostgresStore(Journal, TeamSearch):
             for column in ("kind", "lane")
         )
         days: Counter[str] = Counter()
-        sql = "SELECT left(right(id, 22), 8), count(*) FROM memory WHERE id > ? AND id < ? GROUP BY 1"
+        sql = (
+            "SELECT left(right(id, 22), 8), count(*) FROM memory WHERE id > ? AND id < ? GROUP BY 1"
+        )
         for kind in kinds:
             for day, count in self._every(sql, f"{kind}_{since.stamp()}", f"{kind}_a"):
                 days[f"{day[:4]}-{day[4:6]}-{day[6:]}"] += count
@@ -261,7 +290,10 @@ class PostgresStore(Journal, TeamSearch):
 
     def _pages(self) -> Iterator[list[tuple[int, Span, tuple[str, str, str, str]]]]:
         """All passages with their texts, those of some memories at a time."""
-        last, sql = 0, "SELECT max(seq) FROM (SELECT seq FROM memory WHERE seq > ? ORDER BY seq LIMIT ?) page"
+        last, sql = (
+            0,
+            "SELECT max(seq) FROM (SELECT seq FROM memory WHERE seq > ? ORDER BY seq LIMIT ?) page",
+        )
         while (to := self._value(sql, last, _PAGE)) is not None:
             yield self._passages("p.memory_seq > ? AND p.memory_seq <= ?", last, to)
             last = to
@@ -292,7 +324,11 @@ class PostgresStore(Journal, TeamSearch):
             named = ", ".join(f'"{name}"' for name in key)
             for row in self._every(f"SELECT {named}, {rows.select(table)}, hash FROM {table}"):  # noqa: S608
                 if rows.seal(row[len(key) : -1]) != row[-1]:
-                    yield Finding(table, " ".join(map(str, row[: len(key)])), "its values are not what was written")
+                    yield Finding(
+                        table,
+                        " ".join(map(str, row[: len(key)])),
+                        "its values are not what was written",
+                    )
 
     def _check_vectors(self) -> Iterator[Finding]:
         sql = f"""SELECT passage_seq, model, {self._vector}.halfvec_send(data), dim, hash FROM vector
@@ -308,7 +344,9 @@ class PostgresStore(Journal, TeamSearch):
                  FROM journal j WHERE plan IS NOT NULL"""
         for seq, plan, listed in self._every(sql):
             if set(listed) != ids_in(json.loads(plan)):
-                yield Finding("journal_memory", str(seq), "does not list the memories of its change")
+                yield Finding(
+                    "journal_memory", str(seq), "does not list the memories of its change"
+                )
 
     def _check_passages(self) -> Iterator[Finding]:
         held = self._spans()
@@ -325,7 +363,11 @@ class PostgresStore(Journal, TeamSearch):
                 words = words_of((seq, *texts[:3]))
                 total += words.size
                 if held.get(seq, "") != _check_sum(words):
-                    yield Finding("posting", str(seq), f"the words of the passage are not indexed as they are {_MENDS}")
+                    yield Finding(
+                        "posting",
+                        str(seq),
+                        f"the words of the passage are not indexed as they are {_MENDS}",
+                    )
         if total != self._value("SELECT coalesce((SELECT words FROM counter), 0)"):
             yield Finding("counter", "words", f"does not count the words {_MENDS}")
 

@@ -11,7 +11,15 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from recollect.model.plan import Alias, Plan
-from recollect.model.session import Outcome, Pointer, ReadAct, RecallRecord, Session, ShownMemory, StateRecord
+from recollect.model.session import (
+    Outcome,
+    Pointer,
+    ReadAct,
+    RecallRecord,
+    Session,
+    ShownMemory,
+    StateRecord,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +27,14 @@ if TYPE_CHECKING:
     from recollect.base.moment import Moment
     from recollect.model.codec import Json
     from recollect.model.memory import Bridge, Memory, Message, Sketch
-    from recollect.model.query import Owner, PassageEvidence, Place, Query, VectorEvidence, WordEvidence
+    from recollect.model.query import (
+        Owner,
+        PassageEvidence,
+        Place,
+        Query,
+        VectorEvidence,
+        WordEvidence,
+    )
     from recollect.model.result import Counts, Entry, Finding
     from recollect.model.session import LedgerKey, SessionCounts, Way
 
@@ -50,7 +65,9 @@ class Store(Protocol):
     # The changes, newest first.
     def log(self, *, limit: int, memory: str = "", change: str = "") -> list[Entry]: ...
     # What a change did, as the journal keeps it: the first so many that speak of this memory, or of any.
-    def journalled(self, change: str, *, memory: str = "", limit: int = 100) -> list[dict[str, Json]]: ...
+    def journalled(
+        self, change: str, *, memory: str = "", limit: int = 100
+    ) -> list[dict[str, Json]]: ...
     # Removes memories with every trace, for good; returns how many journal entries lost their plan.
     def purge(self, ids: tuple[str, ...], header: ChangeHeader | None = None) -> int: ...
 
@@ -85,16 +102,24 @@ class Store(Protocol):
     def load_vectors(self, model: str) -> None: ...
     # The cosine of each of these memories that has a vector; `more`: vectors of theirs that are not stored.
     def similarity(
-        self, model: str, question: bytes, ids: Sequence[str], more: Sequence[tuple[str, bytes]] = ()
+        self,
+        model: str,
+        question: bytes,
+        ids: Sequence[str],
+        more: Sequence[tuple[str, bytes]] = (),
     ) -> dict[str, float]: ...
     # Passages (number, text) that have no vector of this model yet.
     def vectorless(self, model: str, limit: int) -> list[tuple[int, str]]: ...
     # By passage, without those that are gone; then removes up to so many vectors of other models, and returns how many.
-    def put_vectors(self, model: str, vectors: list[tuple[int, bytes]], *, drop_others: int = 0) -> int: ...
+    def put_vectors(
+        self, model: str, vectors: list[tuple[int, bytes]], *, drop_others: int = 0
+    ) -> int: ...
     # The memory and the unit of each passage.
     def owners(self, passages: Sequence[int]) -> dict[int, Owner]: ...
     # The passages of these units in the order of their text, and how near each is.
-    def pieces(self, units: Sequence[int], model: str = "", question: bytes = b"") -> list[PassageEvidence]: ...
+    def pieces(
+        self, units: Sequence[int], model: str = "", question: bytes = b""
+    ) -> list[PassageEvidence]: ...
     # The groups and times of units; for the first `neighbours` of them also their neighbours.
     def places(self, units: Sequence[int], *, neighbours: int) -> dict[int, Place]: ...
     # Each unit with its memory, and its message where it is one; in the order asked for.
@@ -103,7 +128,9 @@ class Store(Protocol):
     # A small state by its name; returns how many were written.
     def put(self, *records: StateRecord) -> int: ...
     # Those whose fields have these values, or one of a list.
-    def records(self, kind: type[Shared], /, *, limit: int = -1, **filters: object) -> list[Shared]: ...
+    def records(
+        self, kind: type[Shared], /, *, limit: int = -1, **filters: object
+    ) -> list[Shared]: ...
 
     def counts(self) -> Counts: ...
     # How many memories there are by kind, by lane, and, since a moment, by the day (`2026-02-01`) they were made.
@@ -129,7 +156,9 @@ class LocalStore(Store, Protocol):
     # Returns how many were new. What is too old, or too much, is removed.
     def put(self, *records: AnyRecord) -> int: ...
     # Those whose fields have these values, or one of a list, aliases included; outcomes and recalls newest first.
-    def records(self, kind: type[Record], /, *, limit: int = -1, **filters: object) -> list[Record]: ...
+    def records(
+        self, kind: type[Record], /, *, limit: int = -1, **filters: object
+    ) -> list[Record]: ...
     # Of the passages, turns and memories that a ledger holds.
     def marks(self, key: LedgerKey, way: Way) -> frozenset[str]: ...
     # Of every session on record: its prompts and what it was told, as far as they are kept; and what came from it.

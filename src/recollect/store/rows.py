@@ -15,9 +15,20 @@ from recollect.base.text import blake2b
 from recollect.model.codec import FIELDS, FIELDS_OF, canonical, decoder, encode
 from recollect.model.memory import KINDS, Bridge, Count, Kind, Memory, Message
 from recollect.model.plan import Alias
-from recollect.model.session import Outcome, Pointer, ReadAct, RecallRecord, Session, ShownMemory, StateRecord
+from recollect.model.session import (
+    Outcome,
+    Pointer,
+    ReadAct,
+    RecallRecord,
+    Session,
+    ShownMemory,
+    StateRecord,
+)
 
-EARLIEST, LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999  # years 1 to 9999, in microseconds
+EARLIEST, LATEST = (
+    -62_135_596_800_000_000,
+    253_402_300_799_999_999,
+)  # years 1 to 9999, in microseconds
 Cell = str | int | float | bytes | None
 T = TypeVar("T")
 
@@ -61,7 +72,10 @@ def select(table: str, *, prefix: str = "") -> str:
 
 @cache
 def insert_sql(table: str, *, replace: bool = False) -> str:
-    verb, places = "INSERT OR REPLACE" if replace else "INSERT", ", ".join("?" * len(COLUMNS[table]))
+    verb, places = (
+        "INSERT OR REPLACE" if replace else "INSERT",
+        ", ".join("?" * len(COLUMNS[table])),
+    )
     return f"{verb} INTO {table} ({select(table)}, hash) VALUES ({places}, ?)"
 
 
@@ -85,7 +99,9 @@ def update_plain_sql(names: tuple[str, ...]) -> str:
     new = {name: f"?{place}" for place, name in enumerate(names, 1)}
     changed = ", ".join(f'"{name}" = {value}' for name, value in new.items())
     sealed = ", ".join(new.get(name, f'"{name}"') for name in COLUMNS["memory"])
-    as_before = " AND ".join(f'"{name}" IS ?{place}' for place, name in enumerate(names, len(names) + 1))
+    as_before = " AND ".join(
+        f'"{name}" IS ?{place}' for place, name in enumerate(names, len(names) + 1)
+    )
     return f"""UPDATE memory SET {changed}, hash = seal({sealed})
                WHERE id IN (SELECT value FROM json_each(?{2 * len(names) + 1})) AND {as_before} RETURNING id"""  # noqa: S608
 
@@ -109,7 +125,9 @@ def _converters(kind: Any) -> tuple[Callable[[Any], Cell], Callable[[Any], Any]]
         return lambda value: int(value.micros), _moment
     if get_origin(kind) is tuple:
         parse = decoder(kind)
-        return lambda value: canonical(encode(value)), lambda cell: () if cell == "[]" else parse(json.loads(cell))
+        return lambda value: canonical(
+            encode(value)
+        ), lambda cell: () if cell == "[]" else parse(json.loads(cell))
     if not isinstance(kind, type):  # a count, or a text or None
         return (int, int) if kind is Count else (lambda value: value, lambda cell: cell)
     if kind is str:
@@ -138,24 +156,34 @@ _OWN = {name: decoder(one.type) for name, one in FIELDS.items() if not one.colum
 @cache
 def _columns(kind: Any) -> tuple[tuple[str, Callable[[Any], Cell], Callable[[Any], Any]], ...]:
     hints = get_type_hints(kind)
-    names = ["mark" if kind is ShownMemory and name == "memory" else name for name in COLUMNS[TABLES[kind]]]
+    names = [
+        "mark" if kind is ShownMemory and name == "memory" else name
+        for name in COLUMNS[TABLES[kind]]
+    ]
     return tuple((name, *_converters(hints.get(name, str))) for name in names)
 
 
 def cells_of(value: Any) -> tuple[Cell, ...]:
     if not isinstance(value, Memory):
-        return tuple([write(getattr(value, name)) for name, write, _ in _columns(cast(Any, type(value)))])
+        return tuple(
+            [write(getattr(value, name)) for name, write, _ in _columns(cast(Any, type(value)))]
+        )
     fields = FIELDS_OF[value.kind]
     own = {one.name: getattr(value, one.name) for one in fields if not one.column}
     sparse = {one.name for one in fields if one.used or one.optional}
-    kept = canonical({name: encode(held) for name, held in own.items() if held or name not in sparse})
+    kept = canonical(
+        {name: encode(held) for name, held in own.items() if held or name not in sparse}
+    )
     cells = [WRITERS[one.name](getattr(value, one.name)) for one in fields if one.column]
     return (cells[0], str(value.kind), *cells[1:], kept)
 
 
 def to_value(kind: type[T], cells: Sequence[Any]) -> T:
     if TABLES[kind] != "memory":
-        values = {name: read(cell) for (name, _, read), cell in zip(_columns(cast(Any, kind)), cells, strict=True)}
+        values = {
+            name: read(cell)
+            for (name, _, read), cell in zip(_columns(cast(Any, kind)), cells, strict=True)
+        }
         if kind is not ReadAct:
             values.pop("key", None)  # made of the others
         return kind(**values)
@@ -166,4 +194,6 @@ def to_value(kind: type[T], cells: Sequence[Any]) -> T:
         return cast(T, KINDS[Kind(made)](id=_text(id), **read, **more))
     except (ValueError, AttributeError, TypeError, KeyError, OverflowError) as problem:
         hint = "`recollect verify` names what is damaged."
-        raise StoreDamaged(f"The memory {cells[0]!r} cannot be read: {problem}", hint=hint) from None
+        raise StoreDamaged(
+            f"The memory {cells[0]!r} cannot be read: {problem}", hint=hint
+        ) from None

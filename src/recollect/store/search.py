@@ -16,7 +16,14 @@ from recollect.base.ids import fresh_key
 from recollect.base.moment import Moment
 from recollect.model.memory import Memory, Message
 from recollect.model.passage import Span, embeddable
-from recollect.model.query import Owner, PassageEvidence, Place, TermEvidence, VectorEvidence, WordEvidence
+from recollect.model.query import (
+    Owner,
+    PassageEvidence,
+    Place,
+    TermEvidence,
+    VectorEvidence,
+    WordEvidence,
+)
 from recollect.model.session import StateRecord
 from recollect.store import rows, tokenizer
 from recollect.store.connect import translated_errors
@@ -33,7 +40,10 @@ INDEXED_FROM = 2_000  # passages: with fewer the database's own index is as fast
 _INDEX = "passage_index"  # the state that says which index file belongs to the database
 MAX_QUESTION_CHARS = 4_000  # a pasted log is asked by its beginning
 HEAD_CHARS = 400  # of a message: where a turn record says what was asked, found and decided, before all that was said
-SHORT_QUESTION, SHORT_ANSWER = 250, 500  # bytes: people talk; a request and an agent's reply are longer
+SHORT_QUESTION, SHORT_ANSWER = (
+    250,
+    500,
+)  # bytes: people talk; a request and an agent's reply are longer
 _ALL = ""  # no term is empty: its count is the number of all passages
 _BM25 = "bm25(words, 2.0, 1.0, 1.5)"  # a word in the title or among the topics says more than one in the body
 
@@ -45,7 +55,9 @@ STOP_WORDS = (
     "not no yes so than too very just there here about into over under again please use using used get got"
 ).split()
 # Questions are asked by terms, and the terms of these words differ from the words.
-STOP_TERMS = frozenset(STOP_WORDS) | frozenset("ar doe els ha hi mai pleas thei thi veri wa ye".split())
+STOP_TERMS = frozenset(STOP_WORDS) | frozenset(
+    "ar doe els ha hi mai pleas thei thi veri wa ye".split()
+)
 
 # The last condition says what the index on groups is made of; without it SQLite would not use it.
 _BESIDE = """
@@ -66,7 +78,9 @@ def _quoted(terms: Iterable[str]) -> str:
 
 
 class Search(Database):
-    def _add_passages(self, memory: Memory, found: Iterable[Span], messages: Sequence[Message]) -> None:
+    def _add_passages(
+        self, memory: Memory, found: Iterable[Span], messages: Sequence[Message]
+    ) -> None:
         seq = self._seq(memory.id)
         [last] = self._first("SELECT coalesce(max(seq), 0) FROM passage WHERE memory_seq = ?", seq)
         self._put_passages(seq, found)
@@ -83,19 +97,28 @@ class Search(Database):
             FROM passage p JOIN passage_text t ON t.seq = p.seq LEFT JOIN message g ON g.seq = p.message_seq
             WHERE p.memory_seq = ?"""
         sql += " AND p.message_seq IS NULL" if own else ""
-        return {row[5]: ((Span(*row[:4]), row[4], row[7]), row[5:]) for row in self._every(sql, seq)}
+        return {
+            row[5]: ((Span(*row[:4]), row[4], row[7]), row[5:]) for row in self._every(sql, seq)
+        }
 
     def _put_passages(self, seq: int, found: Iterable[Span]) -> None:
         sql = """INSERT INTO passage (memory_seq, message_seq, start, length, voice)
                  VALUES (?, (SELECT seq FROM message WHERE id = ?), ?, ?, ?)"""
-        self._db.executemany(sql, [(seq, one.message_id, one.start, one.length, one.voice) for one in found])
+        self._db.executemany(
+            sql, [(seq, one.message_id, one.start, one.length, one.voice) for one in found]
+        )
 
     def _index(self, gone: Iterable[IndexRow] = (), new: Iterable[IndexRow] = ()) -> None:
         for row in gone:
-            self._db.execute("INSERT INTO words(words, rowid, title, body, topics) VALUES ('delete', ?, ?, ?, ?)", row)
+            self._db.execute(
+                "INSERT INTO words(words, rowid, title, body, topics) VALUES ('delete', ?, ?, ?, ?)",
+                row,
+            )
             self._term_counts.subtract(self._terms_of(row))
         for row in new:
-            self._db.execute("INSERT INTO words(rowid, title, body, topics) VALUES (?, ?, ?, ?)", row)
+            self._db.execute(
+                "INSERT INTO words(rowid, title, body, topics) VALUES (?, ?, ?, ?)", row
+            )
             self._term_counts.update(self._terms_of(row))
 
     def _terms_of(self, row: IndexRow) -> set[str]:
@@ -116,16 +139,28 @@ class Search(Database):
             passages = counts.pop(_ALL, 0)
             known = sorted((count, term) for term, count in counts.items() if count)[:MAX_TERMS]
             later, is_whole = self._compare(index) if index else (passages, True)
-            chosen, floor = (known, index.last) if index else self._within(known, most or MAX_POSTINGS)
+            chosen, floor = (
+                (known, index.last) if index else self._within(known, most or MAX_POSTINGS)
+            )
             sql = f"SELECT rowid, {_BM25} FROM words WHERE words MATCH ? AND rowid > ? ORDER BY rowid DESC LIMIT ?"  # noqa: S608
             found = []
             for count, term in chosen:
                 # BM25 of the one term, divided by the rarity that SQLite gave it: rarity is pooled over stores later.
-                rarity = max(1e-6, math.log((passages - count + 0.5) / (count + 0.5))) if passages >= count else 1e-6
-                rows = self._every(sql, _quoted([term]), floor, MAX_POSTINGS if index else -1) if later else []
+                rarity = (
+                    max(1e-6, math.log((passages - count + 0.5) / (count + 0.5)))
+                    if passages >= count
+                    else 1e-6
+                )
+                rows = (
+                    self._every(sql, _quoted([term]), floor, MAX_POSTINGS if index else -1)
+                    if later
+                    else []
+                )
                 found.append(TermEvidence(term, count, tuple(rows), -1 / rarity))
             unknown = [term for term in meaning if not counts.get(term)]
-            evidence = WordEvidence(passages, (*found, *(TermEvidence(term, 0, ()) for term in unknown[:MAX_UNKNOWN])))
+            evidence = WordEvidence(
+                passages, (*found, *(TermEvidence(term, 0, ()) for term in unknown[:MAX_UNKNOWN]))
+            )
             if index is None:
                 return evidence
             from recollect.store.passage_index import IndexedWords
@@ -173,10 +208,14 @@ class Search(Database):
         index, spare = self._open_index(), INDEXED_FROM + passages // 50
         if index is None:
             return True
-        vectors = self._value("SELECT coalesce((SELECT vectors FROM vector_count WHERE model = ?), 0)", model)
+        vectors = self._value(
+            "SELECT coalesce((SELECT vectors FROM vector_count WHERE model = ?), 0)", model
+        )
         held = len(index.vectors) if index.model == model else 0
         later, _ = self._compare(index)
-        return bool(max(later, vectors - held, (len(index.passages) + later - passages) // 5) > spare)
+        return bool(
+            max(later, vectors - held, (len(index.passages) + later - passages) // 5) > spare
+        )
 
     def build_index(self, model: str) -> Iterator[None]:
         """In small steps. Nothing where the database was purged or reindexed meanwhile."""
@@ -219,7 +258,9 @@ class Search(Database):
                     WHERE m.status IN ('active', 'suspended') AND instr(lower(m.title), lower(?))"""
         # A title that was made from the text is not indexed as one: its words are at the head of the body.
         asked_in = ((f"{{title topics}} : ({asked})", ""), (asked, topic))
-        found = {int(seq) for match, part in asked_in for (seq,) in self._every(sql, match, limit, part)}
+        found = {
+            int(seq) for match, part in asked_in for (seq,) in self._every(sql, match, limit, part)
+        }
         return sorted(found, reverse=True)
 
     def nearest(
@@ -230,7 +271,9 @@ class Search(Database):
             # Of those near, some may have been deleted since the index file was made: without them others come up.
             found = set(vectors.passages_of(near)) if vectors.stale else set()
             sql = f"SELECT passage_seq FROM vector WHERE model = ? AND passage_seq {AMONG}"  # noqa: S608
-            gone = found - {seq for (seq,) in self._every(sql, model, list(found))} if found else found
+            gone = (
+                found - {seq for (seq,) in self._every(sql, model, list(found))} if found else found
+            )
             if not gone:
                 break
             vectors.forget(gone)
@@ -239,7 +282,11 @@ class Search(Database):
         return VectorEvidence(near, self._value(missing, model), vectors.background(question))
 
     def similarity(
-        self, model: str, question: bytes, ids: Sequence[str], more: Sequence[tuple[str, bytes]] = ()
+        self,
+        model: str,
+        question: bytes,
+        ids: Sequence[str],
+        more: Sequence[tuple[str, bytes]] = (),
     ) -> dict[str, float]:
         """By the nearest passage of its body and of the heads of its messages."""
         from recollect.store.vectors import closest, pack
@@ -273,21 +320,31 @@ class Search(Database):
         sql = """SELECT t.seq, t.own_title, t.body FROM passage_text t
                     WHERE NOT EXISTS (SELECT 1 FROM vector v WHERE v.passage_seq = t.seq AND v.model = ?)
                     ORDER BY t.seq LIMIT ?"""
-        return [(int(seq), embeddable(title, body)) for seq, title, body in self._every(sql, model, limit)]
+        return [
+            (int(seq), embeddable(title, body))
+            for seq, title, body in self._every(sql, model, limit)
+        ]
 
-    def put_vectors(self, model: str, vectors: list[tuple[int, bytes]], *, drop_others: int = 0) -> int:
-        if not vectors and not self._first("SELECT 1 FROM vector_count WHERE model <> ? AND vectors > 0", model):
+    def put_vectors(
+        self, model: str, vectors: list[tuple[int, bytes]], *, drop_others: int = 0
+    ) -> int:
+        if not vectors and not self._first(
+            "SELECT 1 FROM vector_count WHERE model <> ? AND vectors > 0", model
+        ):
             return 0
         from recollect.store.vectors import pack
 
         with self.transaction():
             sql = """INSERT INTO vector SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM passage WHERE seq = ?1)
                      ON CONFLICT DO UPDATE SET data = excluded.data, hash = excluded.hash"""
-            self._db.executemany(sql, [(seq, *rows.sealed((model, pack(vector)))) for seq, vector in vectors])
+            self._db.executemany(
+                sql, [(seq, *rows.sealed((model, pack(vector)))) for seq, vector in vectors]
+            )
             if not drop_others:
                 return 0
             others = "SELECT passage_seq, model FROM vector WHERE model <> ? LIMIT ?"
-            self._db.execute(f"DELETE FROM vector WHERE (passage_seq, model) IN ({others})", (model, drop_others))  # noqa: S608
+            sql = f"DELETE FROM vector WHERE (passage_seq, model) IN ({others})"  # noqa: S608
+            self._db.execute(sql, (model, drop_others))
             return self._db.changes()
 
     def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
@@ -295,22 +352,32 @@ class Search(Database):
         index = self._index_in_use()
         found = index.owners(passages) if index and self._compare(index)[1] else {}
         missing = [seq for seq in passages if seq not in found]
-        return found | {seq: Owner(*cells) for seq, *cells in (self._every(sql, missing) if missing else ())}
+        return found | {
+            seq: Owner(*cells) for seq, *cells in (self._every(sql, missing) if missing else ())
+        }
 
-    def pieces(self, units: Sequence[int], model: str = "", question: bytes = b"") -> list[PassageEvidence]:
+    def pieces(
+        self, units: Sequence[int], model: str = "", question: bytes = b""
+    ) -> list[PassageEvidence]:
         bodies = """SELECT unit, seq, start, length, 0.0 FROM json_each(?) w
                     JOIN passage ON memory_seq = w.value AND message_seq IS NULL ORDER BY unit, start"""
         turns = """SELECT p.unit, p.seq, p.start, p.length, 0.0 FROM json_each(?) w JOIN message g ON g.seq = -w.value
                   JOIN memory m ON m.id = g.thread_id JOIN passage p ON p.memory_seq = m.seq AND p.message_seq = g.seq
                   ORDER BY p.unit, p.start"""
-        found = [PassageEvidence(*cells) for sql in (bodies, turns) for cells in self._every(sql, list(units))]
+        found = [
+            PassageEvidence(*cells)
+            for sql in (bodies, turns)
+            for cells in self._every(sql, list(units))
+        ]
         if not model:
             return found
         near = self._refreshed(model).closeness_of(question, [one.passage for one in found])
         return [one._replace(near=how) for one, how in zip(found, near, strict=True)]
 
     def places(self, units: Sequence[int], *, neighbours: int) -> dict[int, Place]:
-        asks = "octet_length({0}) <= ?2 AND substr(rtrim({0}, ' ' || char(10)), -1) IN ('?', '\uff1f')"
+        asks = (
+            "octet_length({0}) <= ?2 AND substr(rtrim({0}, ' ' || char(10)), -1) IN ('?', '\uff1f')"
+        )
         sql = f"""SELECT seq, {asks.format("body")}, "group", iif("group" = '', 0, octet_length(body)), created_at,
                     last_active_at FROM memory WHERE seq IN (SELECT value FROM json_each(?1))
                     UNION ALL SELECT -seq, {asks.format("content")}, thread_id, 0, at, at FROM message
@@ -325,6 +392,8 @@ class Search(Database):
             if (place := found.get(unit)) and place.group:
                 pair = self._first(_BESIDE if unit > 0 else _BESIDE_MESSAGE, place.group, unit)
                 before, after = (() if one is None else (one,) for one in pair)
-                is_answered = unit in asking and after and self._value(_SIZE, *after) <= SHORT_ANSWER
+                is_answered = (
+                    unit in asking and after and self._value(_SIZE, *after) <= SHORT_ANSWER
+                )
                 found[unit] = place._replace(before=before, after=after, asks=bool(is_answered))
         return found

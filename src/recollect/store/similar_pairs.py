@@ -18,7 +18,9 @@ Pair = tuple[int, int, float]
 
 _ALL_PAIRS = 3_000
 _EACH = 3  # every third number is enough to see who might be near
-_MARGIN = 0.08  # how far that look may err: of pairs of real texts one in two thousand is further off
+_MARGIN = (
+    0.08  # how far that look may err: of pairs of real texts one in two thousand is further off
+)
 _MOST_TOGETHER = 1_500  # larger groups are compared in parts
 _BLOCK = 4_096  # memories at a time
 _NEAREST = 4  # of each: a hundred copies of one text are joined through their nearest, not by all their pairs
@@ -31,7 +33,9 @@ def pairs(count: int, means: Means, above: float) -> list[Pair]:
     rough = means(np.arange(count), 1 if is_exact else _EACH)
     groups = [np.arange(count)] if is_exact else _groups(rough)
     floor = above if is_exact else above - _MARGIN
-    likely = np.unique(np.concatenate([one * count + other for one, other in _likely(rough, groups, floor)]))
+    likely = np.unique(
+        np.concatenate([one * count + other for one, other in _likely(rough, groups, floor)])
+    )
     found: list[Pair] = []
     for at in range(0, len(likely), _BLOCK):
         one, other = np.divmod(likely[at : at + _BLOCK], count)

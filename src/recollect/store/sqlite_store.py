@@ -62,7 +62,9 @@ _FORGET_OUTCOMES = """
 
 
 class SqliteStore(Journal, Search):
-    def _update_alike(self, names: tuple[str, ...], cells: list[rows.Cell], ids: tuple[str, ...]) -> set[str]:
+    def _update_alike(
+        self, names: tuple[str, ...], cells: list[rows.Cell], ids: tuple[str, ...]
+    ) -> set[str]:
         return {id for (id,) in self._every(rows.update_plain_sql(names), *cells, list(ids))}
 
     def _entries(self, asked: dict[str, str], limit: int) -> list[Any]:
@@ -97,18 +99,27 @@ class SqliteStore(Journal, Search):
             self._db.execute("VACUUM")
             if self._value("PRAGMA wal_checkpoint(TRUNCATE)"):
                 problem = "Deleted, but another process still reads the old data, which stays on disk until that ends."
-                raise StoreBusy(problem, hint="End other programs that use Recollect, then purge the same ids again.")
+                raise StoreBusy(
+                    problem,
+                    hint="End other programs that use Recollect, then purge the same ids again.",
+                )
         return emptied
 
     def counts(self) -> Counts:
-        kinds = self._every("SELECT kind, status, count(*) FROM memory GROUP BY kind, status ORDER BY kind, status")
-        models = self._every("SELECT model, vectors FROM vector_count WHERE vectors > 0 ORDER BY model")
+        kinds = self._every(
+            "SELECT kind, status, count(*) FROM memory GROUP BY kind, status ORDER BY kind, status"
+        )
+        models = self._every(
+            "SELECT model, vectors FROM vector_count WHERE vectors > 0 ORDER BY model"
+        )
         wanted = """
             SELECT (SELECT count(*) FROM message), (SELECT count(*) FROM bridge), (SELECT count(*) FROM passage),
                    (SELECT count(*) FROM vector), (SELECT count(DISTINCT change) FROM journal)"""
         messages, bridges, passages, vectors, changes = self._first(wanted)
         bytes = self._value("PRAGMA page_count") * self._value("PRAGMA page_size")
-        return Counts(tuple(kinds), dict(models), messages, bridges, passages, vectors, changes, bytes)
+        return Counts(
+            tuple(kinds), dict(models), messages, bridges, passages, vectors, changes, bytes
+        )
 
     def tally(self, since: Moment) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
         """Days by the ids, which hold the time and are indexed: a table of long texts is slow to go through."""
@@ -188,14 +199,22 @@ class SqliteStore(Journal, Search):
             connect.build(fresh)
             sql = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
             for kind, name, table, text in set(fresh.execute(sql)) ^ set(self._db.execute(sql)):
-                yield Finding("schema", str(name), f"the {kind} of {table} is not as it should be: {str(text)[:60]}")
+                yield Finding(
+                    "schema",
+                    str(name),
+                    f"the {kind} of {table} is not as it should be: {str(text)[:60]}",
+                )
 
     def _check_rows(self) -> Iterator[Finding]:
         for table, key in rows.KEYS.items():
             named = ", ".join(f'"{name}"' for name in key)
             for row in self._db.execute(f"SELECT {named}, {rows.select(table)}, hash FROM {table}"):  # noqa: S608
                 if rows.seal(row[len(key) : -1]) != row[-1]:
-                    yield Finding(table, " ".join(map(str, row[: len(key)])), "its values are not what was written")
+                    yield Finding(
+                        table,
+                        " ".join(map(str, row[: len(key)])),
+                        "its values are not what was written",
+                    )
 
     def _check_journal(self) -> Iterator[Finding]:
         listed: dict[int, set[str]] = {}
@@ -203,7 +222,9 @@ class SqliteStore(Journal, Search):
             listed.setdefault(seq, set()).add(id)
         for seq, plan in self._db.execute("SELECT seq, plan FROM journal WHERE plan IS NOT NULL"):
             if listed.get(seq, set()) != ids_in(json.loads(plan)):
-                yield Finding("journal_memory", str(seq), "does not list the memories of its change")
+                yield Finding(
+                    "journal_memory", str(seq), "does not list the memories of its change"
+                )
 
     def _check_passages(self) -> Iterator[Finding]:
         for seq, memory, messages in self._everything():
@@ -223,7 +244,9 @@ def _findings_of(name: str, check: Callable[[], Iterator[Finding]]) -> list[Find
 
 
 def _check_full_text(db: apsw.Connection) -> Iterator[Finding]:
-    if db.readonly("main"):  # FTS5 runs its check as a write, though it changes nothing: it gets a copy
+    if db.readonly(
+        "main"
+    ):  # FTS5 runs its check as a write, though it changes nothing: it gets a copy
         with closing(apsw.Connection(":memory:")) as copy:
             with copy.backup("main", db, "main") as whole:
                 whole.step()
@@ -258,7 +281,10 @@ def read_tables(path: Path, names: tuple[str, ...]) -> dict[str, list[dict[str, 
     for what is no database."""
     try:
         with _copy_of(path) as copy, closing(apsw.Connection(str(copy))) as db:
-            columns = {name: [row[1] for row in db.execute(f'PRAGMA table_info("{name}")')] for name in names}
+            columns = {
+                name: [row[1] for row in db.execute(f'PRAGMA table_info("{name}")')]
+                for name in names
+            }
             return {
                 name: [
                     dict(zip(listed, row, strict=True))
@@ -268,20 +294,28 @@ def read_tables(path: Path, names: tuple[str, ...]) -> dict[str, list[dict[str, 
                 if listed
             }
     except OSError as problem:
-        raise NotFound(f"{path} cannot be read: {problem.strerror}.", hint="Name the file.") from None
+        raise NotFound(
+            f"{path} cannot be read: {problem.strerror}.", hint="Name the file."
+        ) from None
     except apsw.Error as problem:
-        raise BadInput(f"{path} cannot be read: {problem}.", hint="Is it the database of that program?") from None
+        raise BadInput(
+            f"{path} cannot be read: {problem}.", hint="Is it the database of that program?"
+        ) from None
 
 
 def salvage(paths: Sequence[Path]) -> tuple[list[Memory], list[Message], list[Change]]:
     """Out of damaged files: memories, messages and what ties memories together. Only rows whose hash holds count; of
     several versions that of the first file, and what the journal says was removed on purpose stays away."""
-    found: dict[type[Any], dict[tuple[str, ...], Any]] = {kind: {} for kind in (Memory, Message, Bridge, Alias)}
+    found: dict[type[Any], dict[tuple[str, ...], Any]] = {
+        kind: {} for kind in (Memory, Message, Bridge, Alias)
+    }
     removed: set[tuple[str, ...]] = set()
     for path in paths:
         with _copy_of(path) as copy, suppress(apsw.Error):
             with copy.open("r+b") as file:
-                file.write(b"SQLite format 3\x00")  # a file without it is refused, although what follows may be sound
+                file.write(
+                    b"SQLite format 3\x00"
+                )  # a file without it is refused, although what follows may be sound
             with closing(apsw.Connection(str(copy))) as db:
                 for kind in found:
                     sound = {}

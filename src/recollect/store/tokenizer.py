@@ -16,7 +16,9 @@ MAX_TERM_CHARS = 1_000  # FTS5 cuts a longer one at 32,768 bytes, perhaps inside
 
 _NEEDS_WORK = re.compile(rb"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]|[\xe1-\xf0]")
 _HUMPS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_CJK_RANGES = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_CJK_RANGES = (
+    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
 
 Token = tuple[int, int, str, *tuple[str, ...]]  # where it begins and ends, in bytes, and its terms
 Analyse = Callable[[bytes], "list[Token]"]
@@ -34,14 +36,19 @@ def register(connection: apsw.Connection) -> Analyse:
         found = stems(word.encode())
         return found[0][2] if found else word.lower()
 
-    @lru_cache(maxsize=64)  # a text is asked for twice in a row, by the index and to count its terms; a title, often
+    @lru_cache(
+        maxsize=64
+    )  # a text is asked for twice in a row, by the index and to count its terms; a title, often
     def analyse(utf8: bytes) -> list[Token]:
         tokens = stems(utf8)
         if _NEEDS_WORK.search(utf8):
             tokens = list(_enriched(utf8, tokens, stem))
         if len(utf8) <= MAX_TERM_CHARS:
             return tokens
-        clipped = [(at, to, *dict.fromkeys(term[:MAX_TERM_CHARS] for term in terms)) for at, to, *terms in tokens]
+        clipped = [
+            (at, to, *dict.fromkeys(term[:MAX_TERM_CHARS] for term in terms))
+            for at, to, *terms in tokens
+        ]
         return cast(list[Token], clipped)
 
     def tokenize(utf8: bytes, flags: int, _locale: str | None) -> list[Token] | list[str]:
@@ -67,7 +74,12 @@ def _enriched(utf8: bytes, tokens: list[Token], stem: Callable[[str], str]) -> I
         if not word.isascii() and any(found[1] for found in _cjk().finditer(word)):
             for found in _cjk().finditer(word):  # each character of a run, and the pair it begins
                 end = start + len(found[0].encode())
-                yield (start, end, found[1] or stem(found[0]), *([found[1] + found[2]] if found[2] else ()))
+                yield (
+                    start,
+                    end,
+                    found[1] or stem(found[0]),
+                    *([found[1] + found[2]] if found[2] else ()),
+                )
                 start = end
             continue
         is_mixed = not (word.islower() or word.isupper() or word[1:].islower() or word.isdigit())

@@ -33,7 +33,9 @@ Query = Callable[..., list[Any]]  # SQL and its values: the rows
 def pack(vector: bytes) -> bytes:
     """From 32-bit floats to a scale and signed bytes."""
     values = np.frombuffer(vector, dtype="<f4")
-    scale = max(float(np.abs(values).max()) / 127, 1e-30)  # of a vector of zeros: scale 0 marks a deleted row
+    scale = max(
+        float(np.abs(values).max()) / 127, 1e-30
+    )  # of a vector of zeros: scale 0 marks a deleted row
     return np.float32(scale).tobytes() + np.rint(values / scale).astype(np.int8).tobytes()
 
 
@@ -82,17 +84,25 @@ class Segment(NamedTuple):
 
     def sums(self, places: Rows) -> Floats:
         rows, begins, counts = self.by_unit.rows_of(places)
-        return _sums(self.rows.numbers[rows].astype(np.float32) * self.rows.scales[rows, None], begins, counts)
+        return _sums(
+            self.rows.numbers[rows].astype(np.float32) * self.rows.scales[rows, None],
+            begins,
+            counts,
+        )
 
     def closeness(self, asked: Floats, rows: Rows) -> Floats:
-        found: Floats = (self.rows.numbers[rows].astype(np.float32) @ asked) * self.rows.scales[rows]
+        found: Floats = (self.rows.numbers[rows].astype(np.float32) @ asked) * self.rows.scales[
+            rows
+        ]
         return found
 
     def nearest(self, asked: Floats, count: int) -> tuple[Floats, Rows]:
         """The nearest rows (all, where there are no more than `count`): how near, and of which units."""
         likely = np.arange(len(self))
         if len(self) > _ALL_EXACT:
-            likely = _fewest_differing(self.bits, bits_of(asked[None, :])[:, 0], max(2_000, 2 * count))
+            likely = _fewest_differing(
+                self.bits, bits_of(asked[None, :])[:, 0], max(2_000, 2 * count)
+            )
         close = self.closeness(asked, likely)
         close[self.rows.scales[likely] == 0] = _DELETED
         if len(likely) > count:
@@ -113,7 +123,13 @@ class Segment(NamedTuple):
             voiced = np.maximum.reduceat(close * (1 + voice / 100 * self.rows.voices[rows]), begins)
         alive = best > _DELETED
         columns = (best, middles, self.rows.memories[rows[begins]], voiced)
-        return dict(zip(known[alive].tolist(), map(Nearness, *(one[alive].tolist() for one in columns)), strict=True))
+        return dict(
+            zip(
+                known[alive].tolist(),
+                map(Nearness, *(one[alive].tolist() for one in columns)),
+                strict=True,
+            )
+        )
 
 
 class Vectors:
@@ -142,13 +158,18 @@ class Vectors:
             return
         sql = "SELECT passage_seq FROM vector WHERE model = ? AND passage_seq > ? ORDER BY passage_seq"
         listed = np.fromiter((seq for (seq,) in query(sql, self._model, self.base.last)), np.int64)
-        if stored - len(listed) > len(self.base) - self._forgotten:  # some came back: the file is no longer right
+        if (
+            stored - len(listed) > len(self.base) - self._forgotten
+        ):  # some came back: the file is no longer right
             self.base, self._forgotten = Segment.of(Page.of([], 0)), 0
             self.refresh(query)
             return
         self.stale = stored - len(listed) < len(self.base) - self._forgotten
         rows = self._tail.rows
-        new, kept = np.setdiff1d(listed, rows.passages), np.flatnonzero(np.isin(rows.passages, listed))
+        new, kept = (
+            np.setdiff1d(listed, rows.passages),
+            np.flatnonzero(np.isin(rows.passages, listed)),
+        )
         sql = """
             SELECT v.passage_seq, p.memory_seq, p.unit, v.data, p.voice
             FROM vector v JOIN passage p ON p.seq = v.passage_seq
@@ -156,9 +177,15 @@ class Vectors:
         pages = [rows.take(kept)] if len(kept) else []
         for part in (new[at : at + _PAGE] for at in range(0, len(new), _PAGE)):
             wanted = set(part.tolist())
-            page = [row for row in query(sql, self._model, int(part[0]), int(part[-1])) if row[0] in wanted]
+            page = [
+                row
+                for row in query(sql, self._model, int(part[0]), int(part[-1]))
+                if row[0] in wanted
+            ]
             if page:  # none where another process has just deleted them
-                dim = self.base.dim or (pages[0].numbers.shape[1] if pages else len(page[0][3]) - SCALE_BYTES)
+                dim = self.base.dim or (
+                    pages[0].numbers.shape[1] if pages else len(page[0][3]) - SCALE_BYTES
+                )
                 pages.append(Page.of(page, dim))
         joined = Page.joined(pages) if pages else Page.of([], self.base.dim)
         self._tail = Segment.of(joined.take(np.argsort(joined.passages, kind="stable")))
@@ -168,16 +195,27 @@ class Vectors:
     def _compare(self) -> None:
         base, units = self.base.by_unit.places(self._tail.by_unit.known)
         tail, _ = self._tail.by_unit.places(units)
-        whole = np.linalg.norm(self.base.sums(base) + self._tail.sums(tail), axis=1) if len(units) else ()
-        lengths = zip(self.base.lengths[base].tolist(), self._tail.lengths[tail].tolist(), whole, strict=True)
+        whole = (
+            np.linalg.norm(self.base.sums(base) + self._tail.sums(tail), axis=1)
+            if len(units)
+            else ()
+        )
+        lengths = zip(
+            self.base.lengths[base].tolist(), self._tail.lengths[tail].tolist(), whole, strict=True
+        )
         self._shared = dict(zip(units.tolist(), lengths, strict=True))
 
-    def nearest(self, question: bytes, count: int, also: Iterable[int], voice: float = 0.0) -> dict[int, Nearness]:
+    def nearest(
+        self, question: bytes, count: int, also: Iterable[int], voice: float = 0.0
+    ) -> dict[int, Nearness]:
         """The nearest units, and those of `also` that have vectors."""
         asked = np.frombuffer(question, dtype="<f4")
         if not self._segments or len(asked) != self._segments[0].dim:
             return {}
-        close, units = map(np.concatenate, zip(*(part.nearest(asked, count) for part in self._segments), strict=True))
+        close, units = map(
+            np.concatenate,
+            zip(*(part.nearest(asked, count) for part in self._segments), strict=True),
+        )
         if len(close) > count:
             units = units[np.argpartition(-close, count)[:count]]
         wanted = np.union1d(units, np.fromiter(also, np.int64))
@@ -199,7 +237,9 @@ class Vectors:
             return Background()
         step = -(-sum(map(len, self._segments)) // 500)
         sampled = [(part, np.arange(0, len(part), step)) for part in self._segments]
-        close = np.concatenate([part.closeness(asked, rows[part.rows.scales[rows] > 0]) for part, rows in sampled])
+        close = np.concatenate(
+            [part.closeness(asked, rows[part.rows.scales[rows] > 0]) for part, rows in sampled]
+        )
         return Background(len(close), float(close.sum()), float(close @ close))
 
     def closeness_of(self, question: bytes, passages: Sequence[int]) -> list[float]:
@@ -207,12 +247,16 @@ class Vectors:
         asked = np.frombuffer(question, dtype="<f4")
         wanted = np.fromiter(passages, np.int64)
         near = np.zeros(len(wanted), np.float32)
-        for part in self._segments if self._segments and len(asked) == self._segments[0].dim else ():
+        for part in (
+            self._segments if self._segments and len(asked) == self._segments[0].dim else ()
+        ):
             rows = np.minimum(np.searchsorted(part.rows.passages, wanted), len(part) - 1)
             near += np.where(part.rows.passages[rows] == wanted, part.closeness(asked, rows), 0.0)
         return [*near.tolist()]
 
-    def pairs(self, memories: Sequence[int], above: float, more: list[tuple[int, int, bytes]]) -> list[Pair]:
+    def pairs(
+        self, memories: Sequence[int], above: float, more: list[tuple[int, int, bytes]]
+    ) -> list[Pair]:
         """Pairs of these memories whose means are nearer than `above`, the nearest first. `more`: vectors that are not
         stored (passage, memory, 32-bit floats)."""
         pages = [part.rows for part in self._segments]
@@ -232,7 +276,9 @@ class Vectors:
                 vectors = held.numbers[rows, ::every].astype(np.float32)
                 vectors *= held.scales[rows, None]
                 sums = _sums(vectors, begins, counts)
-                found[at : at + len(sums)] = sums / np.maximum(np.linalg.norm(sums, axis=1), 1e-9)[:, None]
+                found[at : at + len(sums)] = (
+                    sums / np.maximum(np.linalg.norm(sums, axis=1), 1e-9)[:, None]
+                )
             return found
 
         owners = by_memory.known[places].tolist()
@@ -249,7 +295,9 @@ class Vectors:
         rows = np.searchsorted(self.base.rows.passages, np.fromiter(passages, np.int64))
         self.base.rows.scales[rows] = 0
         self._forgotten += len(rows)
-        self.base.measure(np.searchsorted(self.base.by_unit.known, np.unique(self.base.rows.units[rows])))
+        self.base.measure(
+            np.searchsorted(self.base.by_unit.known, np.unique(self.base.rows.units[rows]))
+        )
         self._compare()
 
 
@@ -277,7 +325,11 @@ class Grouped(NamedTuple):
         """All rows of these owners one after the other, where each owner's begin, and how many there are."""
         starts, counts = self.starts[places], self.counts[places]
         begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        return self.rows[np.arange(int(counts.sum())) + np.repeat(starts - begins, counts)], begins, counts
+        return (
+            self.rows[np.arange(int(counts.sum())) + np.repeat(starts - begins, counts)],
+            begins,
+            counts,
+        )
 
 
 class Page(NamedTuple):
@@ -328,7 +380,9 @@ def _fewest_differing(bits: NDArray[np.uint64], asked: NDArray[np.uint64], count
 
 def _differing(bits: NDArray[np.uint64], asked: NDArray[np.uint64]) -> NDArray[np.uint16]:
     found = np.zeros(bits.shape[1], np.uint16)
-    for at in range(0, len(found), _COMPARED):  # what is compared at a time stays in the processor's cache
+    for at in range(
+        0, len(found), _COMPARED
+    ):  # what is compared at a time stays in the processor's cache
         part = found[at : at + _COMPARED]
         for column, word in zip(bits[:, at : at + _COMPARED], asked, strict=True):
             part += np.bitwise_count(column ^ word)

@@ -27,10 +27,16 @@ _FIELD = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*)|)$", re.DOTALL)
 _ELEMENT = re.compile(r"[ \t]*-(?:[ \t]+(.*)|)$", re.DOTALL)
 _COMMENT = re.compile(r"(?:^|[ \t])#.*$")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|' r"'(?:[^']|'')*'", re.DOTALL)
-_ITEM = re.compile(rf"\s*(?:{_QUOTED.pattern}|(?:\[[^\]]*\]*|[^,\[])*)[^,]*", re.DOTALL)  # of a list on one line
+_ITEM = re.compile(
+    rf"\s*(?:{_QUOTED.pattern}|(?:\[[^\]]*\]*|[^,\[])*)[^,]*", re.DOTALL
+)  # of a list on one line
 # What a plain YAML value may be without quotes; anything else is quoted.
-_PLAIN = re.compile(r"(?!(?:true|false|null|yes|no|on|off|~)\Z)[A-Za-z_/][\w ./+@-]*(?<! )\Z", re.IGNORECASE)
-_LINE_ENDS = re.compile("[\x7f-\x9f\u2028\u2029]")  # what some readers take for the end of a line, beyond JSON's
+_PLAIN = re.compile(
+    r"(?!(?:true|false|null|yes|no|on|off|~)\Z)[A-Za-z_/][\w ./+@-]*(?<! )\Z", re.IGNORECASE
+)
+_LINE_ENDS = re.compile(
+    "[\x7f-\x9f\u2028\u2029]"
+)  # what some readers take for the end of a line, beyond JSON's
 
 
 class Field(NamedTuple):
@@ -52,7 +58,11 @@ class Front(NamedTuple):
     def many(self, name: str) -> tuple[str, ...]:
         """A list, or one value divided by commas."""
         value = self.fields[name].value if name in self.fields else ()
-        return value if isinstance(value, tuple) else tuple(filter(None, map(str.strip, value.split(","))))
+        return (
+            value
+            if isinstance(value, tuple)
+            else tuple(filter(None, map(str.strip, value.split(","))))
+        )
 
 
 def find_front(text: str) -> Front | None:
@@ -60,7 +70,9 @@ def find_front(text: str) -> Front | None:
     closing = _END.search(text, opening.end(), opening.end() + MAX_CHARS) if opening else None
     if opening is None or closing is None:
         return None
-    found: list[tuple[str, str, int, list[str]]] = []  # name, the value on its own line, start, further lines
+    found: list[
+        tuple[str, str, int, list[str]]
+    ] = []  # name, the value on its own line, start, further lines
     ends: list[int] = []
     broken: list[str] = []
     is_inside = False
@@ -78,7 +90,9 @@ def find_front(text: str) -> Front | None:
             broken.append(content)
     # Of a name that stands twice the first counts.
     given = reversed([*zip(found, ends, strict=True)])
-    fields = {name: Field(_value(value, more), start, end) for (name, value, start, more), end in given}
+    fields = {
+        name: Field(_value(value, more), start, end) for (name, value, start, more), end in given
+    }
     return Front(closing.start(), closing.end(), fields, broken)
 
 
@@ -90,7 +104,11 @@ def with_field(text: str, name: str, value: Value) -> str:
         at = head_start(text)
         return f"{text[:at]}---{newline}{line}---{newline}{text[at:]}"
     found = front.fields.get(name, Field((), front.end, front.end))
-    return text if name in front.fields and found.value == value else text[: found.start] + line + text[found.end :]
+    return (
+        text
+        if name in front.fields and found.value == value
+        else text[: found.start] + line + text[found.end :]
+    )
 
 
 def head_start(text: str) -> int:
@@ -108,7 +126,9 @@ def to_yaml(value: Value) -> str:
         return f"[{', '.join(map(to_yaml, value))}]"
     if _PLAIN.match(value):
         return value
-    return _LINE_ENDS.sub(lambda m: f"\\u{ord(m.group()):04x}", json.dumps(value, ensure_ascii=False))
+    return _LINE_ENDS.sub(
+        lambda m: f"\\u{ord(m.group()):04x}", json.dumps(value, ensure_ascii=False)
+    )
 
 
 def _value(given: str, more: list[str]) -> Value:
@@ -139,7 +159,12 @@ def _scalar(given: str) -> str:
 
 # Tags
 
-METADATA, CONDITION, FUZZY, MEMORY = BLOCKS = ("memory-metadata", "conditional", "fuzzy-match", "memory")
+METADATA, CONDITION, FUZZY, MEMORY = BLOCKS = (
+    "memory-metadata",
+    "conditional",
+    "fuzzy-match",
+    "memory",
+)
 DEFAULTS: dict[str, object] = {
     "frequency": 0, "last_accessed_session": 0, "created_session": 0, "appreciation": 0, "pinned": False,
 }  # fmt: skip
@@ -172,7 +197,9 @@ def find_blocks(text: str) -> dict[str, Block]:
         tried.add(name)
         closing = re.compile(rf"^[ \t]*</{name}>[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
         ends = [(one.start(), one.end()) for one in closing.finditer(text, opening.end())]
-        if name == MEMORY:  # it may quote its own tags: its last closing tag counts; the small blocks end at the first
+        if (
+            name == MEMORY
+        ):  # it may quote its own tags: its last closing tag counts; the small blocks end at the first
             ends = ends[-1:] or [(len(text), len(text))]
         if ends:
             found[name] = Block(opening.start(), opening.end(), *ends[0])
@@ -205,7 +232,9 @@ def metadata(text: str) -> dict[str, object] | None:
         return held
 
     try:
-        held = json.loads(inner(text, find_blocks(text).get(METADATA)) or "{}", object_pairs_hook=unique)
+        held = json.loads(
+            inner(text, find_blocks(text).get(METADATA)) or "{}", object_pairs_hook=unique
+        )
     except (ValueError, RecursionError):
         return None
     return held if isinstance(held, dict) else None
@@ -214,7 +243,11 @@ def metadata(text: str) -> dict[str, object] | None:
 def with_metadata(text: str, values: dict[str, object]) -> str:
     """The text with these values in its metadata, the others as they were. Unreadable metadata is left alone."""
     held = metadata(text)
-    whole = {name: int(one) for name, one in values.items() if isinstance(one, float) and one.is_integer()}
+    whole = {
+        name: int(one)
+        for name, one in values.items()
+        if isinstance(one, float) and one.is_integer()
+    }
     new = {**(held or {}), **values, **whole}  # as people write it: whole numbers without a point
     if held is None or (new == held and METADATA in find_blocks(text)):
         return text

@@ -22,7 +22,9 @@ from recollect.base.text import one_line, storable
 SUFFIXES = (".md", ".markdown")
 MAX_BYTES = 5_000_000
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)\Z", re.IGNORECASE)  # no files on Windows
-Stamp = tuple[int, int, int]  # when it was written (ns), its size, its inode: different once it was changed
+Stamp = tuple[
+    int, int, int
+]  # when it was written (ns), its size, its inode: different once it was changed
 
 
 class Refusal(NamedTuple):
@@ -39,7 +41,9 @@ class Vault(NamedTuple):
 
 
 class Scan(Struct, frozen=False):
-    stamps: dict[str, Stamp] = field(default_factory=dict)  # by path below the vault's base, with slashes
+    stamps: dict[str, Stamp] = field(
+        default_factory=dict
+    )  # by path below the vault's base, with slashes
     refused: list[Refusal] = field(default_factory=list)
     is_whole: bool = True  # False: there are more
 
@@ -69,7 +73,9 @@ def scan(vault: Vault, most: int = 200_000) -> Scan:
                 continue
             if is_note and one.is_file(follow_symlinks=False):
                 if not path.isascii() and storable(path) != path:
-                    found.refused.append(Refusal(path.encode(errors="replace").decode(), "its name is not UTF-8"))
+                    found.refused.append(
+                        Refusal(path.encode(errors="replace").decode(), "its name is not UTF-8")
+                    )
                     continue
                 with suppress(OSError):  # it is gone by now
                     status = one.stat(follow_symlinks=False)
@@ -98,7 +104,9 @@ def read(vault: Vault, path: str) -> str | Refusal:
     except UnicodeDecodeError:
         return Refusal(path, "not UTF-8 text")
     except OSError as error:
-        return Refusal(path, "it is gone" if isinstance(error, FileNotFoundError) else _reason(error).lower())
+        return Refusal(
+            path, "it is gone" if isinstance(error, FileNotFoundError) else _reason(error).lower()
+        )
 
 
 def change(vault: Vault, path: str, old: str, new: str) -> None:
@@ -116,7 +124,9 @@ def remove(vault: Vault, path: str, text: str) -> None:
 def _look(vault: Vault, path: str, text: str) -> files.FileSnapshot:
     found = files.read_snapshot(vault.base / path, within=vault.base)
     if found.content != text.encode():
-        raise Conflict(f"{path} was saved by someone else just now.", hint="It was left as it is. Try again.")
+        raise Conflict(
+            f"{path} was saved by someone else just now.", hint="It was left as it is. Try again."
+        )
     return found
 
 
@@ -160,7 +170,10 @@ def free_path(vault: Vault, folder: str, name: str, taken: Iterable[str] = ()) -
         path = f"{folder}/{shown}" if folder else shown
         if path not in taken and not os.path.lexists(vault.base / path):
             return path
-    raise BadInput(f"There is no free name like {name} in {folder or 'the vault'}.", hint="Give it another title.")
+    raise BadInput(
+        f"There is no free name like {name} in {folder or 'the vault'}.",
+        hint="Give it another title.",
+    )
 
 
 def stamp(vault: Vault, path: str) -> Stamp | None:
@@ -188,7 +201,9 @@ def _direct_path(vault: Vault, place: Path) -> str:
 
 def _leads_out(vault: Vault, folder: Path) -> bool:
     within = vault.within
-    return within is not None and not Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(within))
+    return within is not None and not Path(os.path.realpath(folder)).is_relative_to(
+        os.path.realpath(within)
+    )
 
 
 def _reason(error: OSError) -> str:

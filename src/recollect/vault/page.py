@@ -65,11 +65,17 @@ def _read_tags(text: str, path: str, blocks: dict[str, dialects.Block]) -> Page:
     metadata = dialects.metadata(text)
     values = metadata or {}
     memory = blocks.get(dialects.MEMORY)
-    body = dialects.inner(text, memory) if memory else text[max(block.end for block in blocks.values()) :]
+    body = (
+        dialects.inner(text, memory)
+        if memory
+        else text[max(block.end for block in blocks.values()) :]
+    )
     condition = one_line(dialects.inner(text, blocks.get(dialects.CONDITION)))
     title = condition or _first_line(body) or _first_line(text) or stem(path)
     figure = values.get("appreciation")
-    is_figure = isinstance(figure, int | float) and not isinstance(figure, bool) and 0 <= figure <= 1_000
+    is_figure = (
+        isinstance(figure, int | float) and not isinstance(figure, bool) and 0 <= figure <= 1_000
+    )
     return Page(
         clip(title, MAX_TITLE_CHARS), body.strip("\r\n"),
         words=_limited(dialects.inner(text, blocks.get(dialects.FUZZY)).split(",")),
@@ -92,7 +98,9 @@ def normal_name(name: str) -> str:
 def with_superseded(text: str, by: str) -> str:
     if dialects.find_blocks(text):
         return dialects.with_metadata(text, {"status": "superseded", "superseded_by": by})
-    return dialects.with_field(dialects.with_field(text, "status", "superseded"), "superseded_by", f"[[{by}]]")
+    return dialects.with_field(
+        dialects.with_field(text, "status", "superseded"), "superseded_by", f"[[{by}]]"
+    )
 
 
 def with_active(text: str) -> str:
@@ -105,7 +113,14 @@ def with_active(text: str) -> str:
 
 
 def new_text(
-    body: str, *, id: str, title: str, tags: tuple[str, ...], group: str, created: str, supersedes: str = ""
+    body: str,
+    *,
+    id: str,
+    title: str,
+    tags: tuple[str, ...],
+    group: str,
+    created: str,
+    supersedes: str = "",
 ) -> str:
     """A new note's file: YAML front matter, as editors of notes read and write it, and the text word for word."""
     fields: dict[str, dialects.Value] = {
@@ -124,7 +139,11 @@ def links_in(text: str) -> tuple[str, ...]:
 
 
 def _count(value: object) -> int:
-    return min(1_000_000, max(0, value)) if isinstance(value, int) and not isinstance(value, bool) else 0
+    return (
+        min(1_000_000, max(0, value))
+        if isinstance(value, int) and not isinstance(value, bool)
+        else 0
+    )
 
 
 def _names(given: Iterable[str]) -> tuple[str, ...]:
@@ -140,7 +159,11 @@ def _limited(given: Iterable[str]) -> tuple[str, ...]:
 
 def _first_line(text: str) -> str:
     for line in text[:_HEAD_CHARS].splitlines():
-        if line.strip(dialects.BOM + " \t#-*>`") and not _TAG_LINE.match(line) and line.strip() != "---":
+        if (
+            line.strip(dialects.BOM + " \t#-*>`")
+            and not _TAG_LINE.match(line)
+            and line.strip() != "---"
+        ):
             return one_line(line.lstrip(dialects.BOM + "# \t"))
     return ""
 
@@ -156,7 +179,9 @@ def place_of(path: str) -> Place:
     top = folders.pop(0) if folders and folders[0] in (MEMORY, COLD) else ""
     first = folders[0] if folders else ""
     is_archived = top == COLD or first == ARCHIVE
-    status = Status.ARCHIVED if is_archived else Status.CANDIDATE if first == INBOX else Status.ACTIVE
+    status = (
+        Status.ARCHIVED if is_archived else Status.CANDIDATE if first == INBOX else Status.ACTIVE
+    )
     return Place(top, tuple(folders), status)
 
 
@@ -178,11 +203,16 @@ def update_note(note: Note, page: Page, path: str, *, written: Moment) -> Note:
     place = place_of(path)
     status = place.status
     if status is Status.ACTIVE and (page.superseded or note.superseded_by is not None):
-        status = Status.SUPERSEDED  # what a newer note supersedes stays so, even if its own file does not say it
+        status = (
+            Status.SUPERSEDED
+        )  # what a newer note supersedes stays so, even if its own file does not say it
     folder = "/".join(folder for folder in place.folders if folder not in (ALWAYS, INBOX, ARCHIVE))
     is_own = note.lane is Lane.USER  # a stranger's file does not put itself above others
     ours = (SHARED_TAG, OFFERED_TAG)  # no file says what is shared
-    tags = (*(tag for tag in page.tags if tag not in ours), *(tag for tag in note.tags if tag in ours))
+    tags = (
+        *(tag for tag in page.tags if tag not in ours),
+        *(tag for tag in note.tags if tag in ours),
+    )
     figure = page.appreciation if is_own and page.appreciation is not None else note.appreciation
     return replace(
         note,
@@ -198,7 +228,11 @@ def with_usage(text: str, note: Note) -> str:
     """With how the note was used, where it has metadata. The session of the last access never goes back."""
     if dialects.METADATA not in dialects.find_blocks(text):
         return text
-    figures: dict[str, object] = {"frequency": note.frequency, "appreciation": note.appreciation, "pinned": note.pinned}
+    figures: dict[str, object] = {
+        "frequency": note.frequency,
+        "appreciation": note.appreciation,
+        "pinned": note.pinned,
+    }
     if note.last_session > read(text, "").last_session:
         figures["last_accessed_session"] = note.last_session
     return dialects.with_metadata(text, figures)

@@ -36,7 +36,10 @@ ACTS = {
     "undo": "Undone: {}",
     "config": "Saved: {}",
 }
-_OTHER_WORDS = {("forget", "delete", "1"): "Deleted: {}", ("rate", "verdict", "never"): "Not shown again: {}"}
+_OTHER_WORDS = {
+    ("forget", "delete", "1"): "Deleted: {}",
+    ("rate", "verdict", "never"): "Not shown again: {}",
+}
 SETTINGS = ("MEMORY_RECALL_FLOOR",)  # that the page may change: some name programs to run
 CONFIRM = "purge"  # what a person types before something is erased for good
 
@@ -46,7 +49,9 @@ class Act(NamedTuple):  # what was done, for the bar that offers to take it back
     changes: tuple[str, ...] = ()
     is_undo: bool = False
     notes: tuple[str, ...] = ()
-    reverse: tuple[str, Mapping[str, str]] | None = None  # the operation that takes it back, where that is not `undo`
+    reverse: tuple[str, Mapping[str, str]] | None = (
+        None  # the operation that takes it back, where that is not `undo`
+    )
 
 
 def act(page: Page) -> Response:
@@ -54,12 +59,17 @@ def act(page: Page) -> Response:
     name = page.args["op"].replace("-", " ")
     name = name if name in ACTS else page.args["op"]
     if name not in ACTS:
-        return page.problem(NotFound("The page cannot do that.", hint="Go back and try another button."), 404)
+        return page.problem(
+            NotFound("The page cannot do that.", hint="Go back and try another button."), 404
+        )
     op = find_op(name)
     try:
         values = read_values(op, page.form)
         if name == "config" and values.get("name") not in SETTINGS:
-            raise NotFound("This setting cannot be changed here.", hint="`recollect config NAME VALUE` does it.")
+            raise NotFound(
+                "This setting cannot be changed here.",
+                hint="`recollect config NAME VALUE` does it.",
+            )
         if any(values.get(one) for one in op.erases) and page.form.get("confirm") != [CONFIRM]:
             raise BadInput("This cannot be undone.", hint=f"To go on, type the word {CONFIRM}.")
         titles = _named(page, op)
@@ -92,7 +102,9 @@ def _conflict(page: Page) -> Response:
     """What was written and what is there now, side by side."""
     card, back = page.op("show", page.form["id"][0]).card, next(iter(page.form.get("back", [])), "")
     to = back if is_local(back) else page.url(f"memory/{card.memory.id}")
-    return page.render("conflict.html", 409, card=card, form=page.form, path=page.request.url.path, to=to)
+    return page.render(
+        "conflict.html", 409, card=card, form=page.form, path=page.request.url.path, to=to
+    )
 
 
 def undo(page: Page) -> Response:
@@ -108,13 +120,20 @@ def undo(page: Page) -> Response:
             notes = (f"The rest could not be undone: {problem.message}",)
             break
     text = made[0].text if len(made) == 1 else f"Undone: {counted(len(made), 'change')}"
-    return finish(page, Act(text, tuple(change for one in made for change in one.changes), is_undo=True, notes=notes))
+    return finish(
+        page,
+        Act(
+            text, tuple(change for one in made for change in one.changes), is_undo=True, notes=notes
+        ),
+    )
 
 
 def finish(page: Page, made: Act) -> Response:
     back = next(iter(page.form.get("back", [])), "")
     to = back if is_local(back) else page.url("now")
-    return RedirectResponse(f"{to}{'&' if '?' in to else '?'}act={page.site.keep_act(page.project, made)}", 303)
+    return RedirectResponse(
+        f"{to}{'&' if '?' in to else '?'}act={page.site.keep_act(page.project, made)}", 303
+    )
 
 
 def is_local(address: str) -> bool:
@@ -127,7 +146,9 @@ def is_local(address: str) -> bool:
     return is_plain and "\\" not in address and address.isprintable()
 
 
-def describe(page: Page, words: str, done: Any, named: Mapping[str, str] = MappingProxyType({})) -> Act:
+def describe(
+    page: Page, words: str, done: Any, named: Mapping[str, str] = MappingProxyType({})
+) -> Act:
     """`named`: the titles of the memories that a person chose, by id."""
     if isinstance(done, Configured):
         name, value = (done.settings[0][part] for part in ("name", "value"))
@@ -138,13 +159,21 @@ def describe(page: Page, words: str, done: Any, named: Mapping[str, str] = Mappi
         return Act(getattr(done, "summary", words), notes=getattr(done, "notes", ()))
     touched = done.plan.touched()
     titles = [title for id, title in named.items() if id in touched] or _titles(page, done)
-    subject = clip(one_line(titles[0]), 90) if len(titles) == 1 else counted(len(titles), "memory", "memories")
+    subject = (
+        clip(one_line(titles[0]), 90)
+        if len(titles) == 1
+        else counted(len(titles), "memory", "memories")
+    )
     text = words.format(subject) if done.plan else done.summary
     return Act(text, (done.change,) if done.change else (), notes=done.notes)
 
 
 def _titles(page: Page, done: Done) -> list[str]:
-    made = {one.memory.id: one.memory.title for one in done.plan.changes if isinstance(one, Create | Remove)}
+    made = {
+        one.memory.id: one.memory.title
+        for one in done.plan.changes
+        if isinstance(one, Create | Remove)
+    }
     found = []
     for id in done.plan.touched()[:100]:
         known = page.app.exact(id)
@@ -155,13 +184,19 @@ def _titles(page: Page, done: Done) -> list[str]:
 def read_values(op: Op, form: dict[str, list[str]]) -> dict[str, Any]:
     """By the operation's own parameters; what the form does not name keeps its default."""
     if missing := [p.name for p in op.parameters if p.required and not form.get(p.name)]:
-        raise BadInput(f"Nothing was given for {missing[0]!r}.", hint="Go back and choose or type something.")
+        raise BadInput(
+            f"Nothing was given for {missing[0]!r}.", hint="Go back and choose or type something."
+        )
     return {p.name: _read(p, form[p.name]) for p in op.parameters if p.name in form}
 
 
 def _read(p: Parameter, given: list[str]) -> Any:
     if get_origin(p.type) is tuple:
-        return tuple(given) if p.arg.many else tuple(part.strip() for part in given[-1].split(",") if part.strip())
+        return (
+            tuple(given)
+            if p.arg.many
+            else tuple(part.strip() for part in given[-1].split(",") if part.strip())
+        )
     # A browser sends every line's end as CR LF.
     value = given[-1].replace("\r\n", "\n")
     if p.type is bool:
@@ -170,4 +205,6 @@ def _read(p: Parameter, given: list[str]) -> Any:
         is_read = isinstance(p.type, type) and (p.type in (int, float) or issubclass(p.type, Enum))
         return p.type(value) if is_read else value
     except ValueError:
-        raise BadInput(f"{p.name} cannot be {clip(value, 80)!r}.", hint="Go back and choose another.") from None
+        raise BadInput(
+            f"{p.name} cannot be {clip(value, 80)!r}.", hint="Go back and choose another."
+        ) from None

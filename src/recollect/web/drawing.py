@@ -13,7 +13,9 @@ _RINGS = (0.0, 130.0, 210.0)  # how far from the middle, by how many links away
 _MOST_LABELS = 8  # more would lie on each other; the list beside names them all
 _BESIDE, _ABOVE, _BELOW = 65.0, 30.0, 32.0  # what a label needs
 _HEIGHT = 100
-_SVG = Markup('<svg class="{}" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>')
+_SVG = Markup(
+    '<svg class="{}" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>'
+)
 _BAR = Markup('<rect class="{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>')
 
 
@@ -32,7 +34,9 @@ class Line(NamedTuple):
     width: float
 
 
-def place(nodes: Sequence[Mapping[str, Any]], edges: Sequence[Mapping[str, Any]]) -> tuple[list[Placed], list[Line]]:
+def place(
+    nodes: Sequence[Mapping[str, Any]], edges: Sequence[Mapping[str, Any]]
+) -> tuple[list[Placed], list[Line]]:
     """As `links` gives them. Each stands near the one that leads to it."""
     angles: dict[str, float] = {}
     placed: dict[str, Placed] = {}
@@ -45,7 +49,11 @@ def place(nodes: Sequence[Mapping[str, Any]], edges: Sequence[Mapping[str, Any]]
             placed[node["id"]] = Placed(node, x, y, label=len(ring) <= _MOST_LABELS)
     known = [one for one in edges if one["source"] in placed and one["target"] in placed]
     lines = [
-        Line(*placed[one["source"]][1:3], *placed[one["target"]][1:3], width=round(1 + 3 * one["weight"], 1))
+        Line(
+            *placed[one["source"]][1:3],
+            *placed[one["target"]][1:3],
+            width=round(1 + 3 * one["weight"], 1),
+        )
         for one in known
     ]
     return list(placed.values()), lines
@@ -66,15 +74,21 @@ def _inner_angle(id: str, edges: Sequence[Mapping[str, Any]], angles: Mapping[st
     return next((angles[end] for end in ends if end in angles), 0.0)
 
 
-def days_chart(label: str, days: Sequence[str], values: Sequence[int], part: Sequence[int] = ()) -> Markup:
+def days_chart(
+    label: str, days: Sequence[str], values: Sequence[int], part: Sequence[int] = ()
+) -> Markup:
     """A bar for each day; `part` is drawn into it, darker."""
     most, drawn = max((*values, 1)), []
     for name, of in (("all", values), ("fill", part)) if part else (("fill", values),):
         for place, (day, value) in enumerate(zip(days, of, strict=True)):
             height = value * _HEIGHT / most
-            drawn.append(_BAR.format(name, place * 10 + 1, _HEIGHT - height, 8, height, f"{day}: {value:,}"))
+            drawn.append(
+                _BAR.format(name, place * 10 + 1, _HEIGHT - height, 8, height, f"{day}: {value:,}")
+            )
     return _SVG.format("days", 10 * len(days), _HEIGHT, label, Markup("").join(drawn))
 
 
 def share_bar(label: str, value: int, most: int) -> Markup:
-    return _SVG.format("share", max(1, most), 1, f"{label}: {value:,}", _BAR.format("fill", 0, 0, value, 1, label))
+    return _SVG.format(
+        "share", max(1, most), 1, f"{label}: {value:,}", _BAR.format("fill", 0, 0, value, 1, label)
+    )

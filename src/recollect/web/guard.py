@@ -32,8 +32,10 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 # A page of ours leads on: a cookie of this strictness does not follow a redirect that began at another site.
-_ENTER = '<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={}"><title>\
+_ENTER = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={}"><title>\
 Recollect</title><p><a href="{}">Open Recollect</a></p></html>'
+)
 _REFUSED = '<!doctype html><html lang="en"><meta charset="utf-8"><title>{0}</title><h1>{0}</h1><p>{1}</p></html>'
 
 
@@ -78,14 +80,22 @@ class Guard:
     def _refusal(self, scope: Scope, headers: Headers) -> HTMLResponse | None:
         host = headers.get("host", "")
         if host not in self._hosts:
-            return refuse(403, "Wrong address", "This page answers only at the address that `recollect ui` printed.")
+            return refuse(
+                403,
+                "Wrong address",
+                "This page answers only at the address that `recollect ui` printed.",
+            )
         if scope["method"] not in _READS + _WRITES:
             return refuse(405, "Method not allowed", "This page only accepts GET and POST.")
-        if len(scope["query_string"]) > 30_000:  # a long prompt to try, in letters that take nine bytes each
+        if (
+            len(scope["query_string"]) > 30_000
+        ):  # a long prompt to try, in letters that take nine bytes each
             return refuse(414, "Too long", "The address is too long.")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MAX_BODY_BYTES:
-            return refuse(413, "Too large", f"At most {MAX_BODY_BYTES // 1_000_000} MB can be sent at once.")
+            return refuse(
+                413, "Too large", f"At most {MAX_BODY_BYTES // 1_000_000} MB can be sent at once."
+            )
         if scope["method"] in _WRITES:
             is_ours = headers.get("origin") == f"http://{host}"
             if not is_ours or headers.get("sec-fetch-site", "same-origin") != "same-origin":

@@ -35,11 +35,19 @@ Events = AsyncIterator[dict[str, object]]  # an empty one only says that we are 
 
 
 def streams(site: Site) -> list[Route]:
-    kinds: dict[str, Callable[[Site, Request], Events]] = {"/live": _feed, "/work/{id}/live": _progress}
-    return [Route("/p/{project}" + path, partial(_answer, site, events)) for path, events in kinds.items()]
+    kinds: dict[str, Callable[[Site, Request], Events]] = {
+        "/live": _feed,
+        "/work/{id}/live": _progress,
+    }
+    return [
+        Route("/p/{project}" + path, partial(_answer, site, events))
+        for path, events in kinds.items()
+    ]
 
 
-async def _answer(site: Site, events: Callable[[Site, Request], Events], request: Request) -> Response:
+async def _answer(
+    site: Site, events: Callable[[Site, Request], Events], request: Request
+) -> Response:
     if len(_open) >= 20 or site.find(request.path_params["project"]) is None:
         return Response(status_code=204)  # which tells a browser not to try again
     return StreamingResponse(_write(events(site, request)), media_type="text/event-stream")
@@ -58,7 +66,11 @@ async def _feed(site: Site, request: Request) -> Events:
     """Each thing that happened since a time, as a line of the feed; the page leaves out those that it has."""
     since = request.query_params.get("since") or SystemClock().now().iso()
     follower, seen = LogFollower(Home(home()).logs), set[str]()
-    asks, asked_s, beat_s = [0.0], 0.0, 0.0  # the first time at once: something may have happened meanwhile
+    asks, asked_s, beat_s = (
+        [0.0],
+        0.0,
+        0.0,
+    )  # the first time at once: something may have happened meanwhile
     while not site.is_ending():
         now_s = time.monotonic()
         if follower.read_new():

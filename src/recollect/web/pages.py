@@ -60,7 +60,9 @@ def find_op(name: str) -> Any:
 class Page:
     """One request. `form`: what was sent, each field with all its values."""
 
-    def __init__(self, site: Site, request: Request, app: App, form: dict[str, list[str]] | None = None) -> None:
+    def __init__(
+        self, site: Site, request: Request, app: App, form: dict[str, list[str]] | None = None
+    ) -> None:
         self.site, self.request, self.app, self.form = site, request, app, form or {}
         self.args: dict[str, str] = request.path_params
         self.query: dict[str, str] = dict(request.query_params)
@@ -73,7 +75,9 @@ class Page:
     def ask(self, name: str, /, **values: Any) -> Any:
         """A question, through the daemon, which holds the model; without one, by words alone. What `--json` prints.
         Nothing is written: what a person looks for here is no recall."""
-        found = daemon_calls.ask_or_run(self.folder, {"op": name, "values": values, "dry_run": True}, 8.0)
+        found = daemon_calls.ask_or_run(
+            self.folder, {"op": name, "values": values, "dry_run": True}, 8.0
+        )
         answer = json.loads(found)
         if isinstance(answer, dict) and (problem := answer.get("error")):
             raise RecollectError(problem["message"], hint=problem["hint"])
@@ -103,7 +107,9 @@ class Page:
 
     def back(self, view: str = "") -> Markup:
         """The hidden field that says where an act returns to: here, unless told otherwise."""
-        return Markup('<input type="hidden" name="back" value="{}">').format(self.url(view) if view else self.here())
+        return Markup('<input type="hidden" name="back" value="{}">').format(
+            self.url(view) if view else self.here()
+        )
 
     def render(self, template: str, status: int = 200, **values: object) -> HTMLResponse:
         return HTMLResponse(self.fill(template, **values), status)
@@ -120,11 +126,15 @@ class Page:
 
     def problem(self, problem: RecollectError, status: int = 400) -> HTMLResponse:
         """What went wrong, and what was typed, to be sent again."""
-        return self.render("problem.html", status, problem=problem, form=self.form, path=self.request.url.path)
+        return self.render(
+            "problem.html", status, problem=problem, form=self.form, path=self.request.url.path
+        )
 
 
 @contextmanager
-def opened(site: Site, request: Request, form: dict[str, list[str]] | None = None) -> Iterator[Page]:
+def opened(
+    site: Site, request: Request, form: dict[str, list[str]] | None = None
+) -> Iterator[Page]:
     project = request.path_params.get("project", NOWHERE)
     folder = site.find(project)
     if folder is None:
@@ -155,4 +165,6 @@ def _assets_version() -> str:
 
 @cache
 def static_files() -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in (_FOLDER / "static").iterdir() if path.is_file()}
+    return {
+        path.name: path.read_bytes() for path in (_FOLDER / "static").iterdir() if path.is_file()
+    }

@@ -39,7 +39,9 @@ class Site:
     def __init__(self, start: Path) -> None:
         self.start = start
         self._acts: dict[str, tuple[str, Act]] = {}
-        self._names: dict[str, Path] = {}  # that the project we were started in has had: its first write may change it
+        self._names: dict[
+            str, Path
+        ] = {}  # that the project we were started in has had: its first write may change it
         self.is_ending: Callable[[], bool] = lambda: False
 
     def projects(self) -> dict[str, Path]:
@@ -50,7 +52,9 @@ class Site:
             own = projects.store_folder(Home(home()).projects, here)
             name = own.name if own else f"{here.name}-{here.key[:12]}"
             found[name] = self._names[name] = here.root
-        found |= {one.folder.name: Path(one.root) for one in known if one.exists and not one.attached}
+        found |= {
+            one.folder.name: Path(one.root) for one in known if one.exists and not one.attached
+        }
         return {**found, NOWHERE: user_home(environment())}
 
     def find(self, name: str) -> Path | None:
@@ -89,7 +93,10 @@ def serve(start: Path, *, port: int, announce: Callable[[str], None]) -> None:
 
 def _listen(port: int) -> socket.socket:
     if not 0 <= port <= 65_535:
-        raise BadInput(f"--port is {port}; a port is a number up to 65535.", hint="Leave it out to take any free one.")
+        raise BadInput(
+            f"--port is {port}; a port is a number up to 65535.",
+            hint="Leave it out to take any free one.",
+        )
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -123,7 +130,9 @@ def make(site: Site) -> Starlette:
         if name not in static_files():
             return refuse(404, "Not found", "There is no such file.")
         kind = _TYPES.get(name.rpartition(".")[2], "application/octet-stream")
-        return Response(static_files()[name], media_type=kind, headers={"Cache-Control": f"max-age={_YEAR_S}"})
+        return Response(
+            static_files()[name], media_type=kind, headers={"Cache-Control": f"max-age={_YEAR_S}"}
+        )
 
     async def switch_theme(request: Request) -> Response:
         form = await _read_form(request)
@@ -146,10 +155,14 @@ def make(site: Site) -> Starlette:
         route("/do/{op}", acts.act, "POST"), route("/undo", acts.undo, "POST"),
         *(route(one.path, one.show, one.method) for one in VIEWS), *live.streams(site),
     ]  # fmt: skip
-    return Starlette(routes=routes, exception_handlers={HTTPException: missing, TooLarge: too_large})
+    return Starlette(
+        routes=routes, exception_handlers={HTTPException: missing, TooLarge: too_large}
+    )
 
 
-def _answer(site: Site, request: Request, handle: Show, form: dict[str, list[str]] | None) -> Response:
+def _answer(
+    site: Site, request: Request, handle: Show, form: dict[str, list[str]] | None
+) -> Response:
     try:
         with opened(site, request, form) as page:
             try:
@@ -160,10 +173,14 @@ def _answer(site: Site, request: Request, handle: Show, form: dict[str, list[str
         from markupsafe import escape
 
         status = 404 if isinstance(problem, NotFound) else 500
-        return refuse(status, "That did not work", f"{escape(problem.message)} {escape(problem.hint)} {_HOME}")
+        return refuse(
+            status, "That did not work", f"{escape(problem.message)} {escape(problem.hint)} {_HOME}"
+        )
     except Exception:  # noqa: BLE001 the outermost edge: one bad page ends no server
         traceback.print_exc()
-        return refuse(500, "A fault in Recollect", "The terminal in which `recollect ui` runs says more.")
+        return refuse(
+            500, "A fault in Recollect", "The terminal in which `recollect ui` runs says more."
+        )
 
 
 async def _read_form(request: Request) -> dict[str, list[str]]:

@@ -27,8 +27,14 @@ _SESSIONS, _TURNS = 50, 10
 _MAX_WAITING = 200
 _PAGE, _MOST_FOUND, _SNIPPET_CHARS = 50, 200, 220
 [FLOOR] = SETTINGS
-_CHARTS = (("Prompts", "prompts", "answered"), ("Tokens added", "tokens", ""), ("Memories kept", "kept", ""))
-_counted: dict[str, tuple[float, PastSessions]] = {}  # by project: until when it holds, and what was counted
+_CHARTS = (
+    ("Prompts", "prompts", "answered"),
+    ("Tokens added", "tokens", ""),
+    ("Memories kept", "kept", ""),
+)
+_counted: dict[
+    str, tuple[float, PastSessions]
+] = {}  # by project: until when it holds, and what was counted
 
 
 # Now: the rules of this project, what memory does at this moment, and, at first, the past sessions that it could learn
@@ -48,7 +54,9 @@ def show_now(page: Page) -> Response:
     since = (feed[0].at if feed else page.app.clock.now()).plus(seconds=-10).iso()
     waiting = page.op("list", status=Condition.WAITING, limit=1).total
     past = count_past(page)
-    if not past.here and (feed or len(page.site.projects()) > 2):  # those of other projects only at the very first
+    if not past.here and (
+        feed or len(page.site.projects()) > 2
+    ):  # those of other projects only at the very first
         past = PastSessions()
     return page.render(
         "now.html", rules=rules, max_rules=_MAX_RULES, feed=feed, since=since, waiting=waiting, past=past
@@ -61,8 +69,15 @@ def count_past(page: Page) -> PastSessions:
     if time.monotonic() > until_s and page.project != NOWHERE:
         with suppress(RecollectError):  # a folder that cannot be read: the page goes on without
             facts = page.op("import sessions", count=True).facts
-            found = PastSessions() if facts["imported"] else PastSessions(facts["here"], facts["sessions"])
-        _counted[page.project] = (time.monotonic() + 60.0, found)  # counting looks into every transcript there is
+            found = (
+                PastSessions()
+                if facts["imported"]
+                else PastSessions(facts["here"], facts["sessions"])
+            )
+        _counted[page.project] = (
+            time.monotonic() + 60.0,
+            found,
+        )  # counting looks into every transcript there is
     return found
 
 
@@ -72,8 +87,12 @@ def forget_count(page: Page) -> None:
 
 def three_things(page: Page) -> list[Card]:
     """The most telling of what is known: rules, then lessons, then the threads that were active last."""
-    rules = [card for card in page.op("rules", limit=_MAX_RULES).cards if card.scope is page.app.scope]
-    rules = sorted(rules, key=lambda card: (card.memory.rule_type is RuleType.FAILURE, -card.memory.seen))
+    rules = [
+        card for card in page.op("rules", limit=_MAX_RULES).cards if card.scope is page.app.scope
+    ]
+    rules = sorted(
+        rules, key=lambda card: (card.memory.rule_type is RuleType.FAILURE, -card.memory.seen)
+    )
     return [*rules, *page.op("threads", limit=3).cards][:3]
 
 
@@ -86,7 +105,9 @@ def show_sessions(page: Page) -> Response:
     until = found.offset + len(found.sessions)
     newer = None if found.offset == 0 else max(0, found.offset - _SESSIONS)
     older = until if until < found.total else None
-    return page.render("sessions.html", found=found, newer=newer, older=older, until=until, words=report_blocks)
+    return page.render(
+        "sessions.html", found=found, newer=newer, older=older, until=until, words=report_blocks
+    )
 
 
 @view("/sessions/{id:path}")
@@ -150,14 +171,24 @@ def show_library(page: Page) -> Response:
     words, shown = page.query.get("q", "").strip(), page.number("shown") or _PAGE
     how, of, offset = "", "", page.number("offset") or 0
     if words:
-        renamed = {("condition" if name == "status" else name): str(value) for name, value in filters.items()}
+        renamed = {
+            ("condition" if name == "status" else name): str(value)
+            for name, value in filters.items()
+        }
         limit = min(max(shown, _PAGE), _MOST_FOUND)
-        found = page.ask("search", query=[words], archived=True, include_inbox=True, limit=limit, **renamed)
+        found = page.ask(
+            "search", query=[words], archived=True, include_inbox=True, limit=limit, **renamed
+        )
         rows, how = [_row_of_hit(hit) for hit in found["hits"]], found["how"]
         more = page.here(shown=limit + _PAGE) if len(found["hits"]) == limit < _MOST_FOUND else ""
     else:
         cards = page.op("list", limit=_PAGE, offset=offset, **filters)
-        rows, total, of, offset = [_row_of_card(card) for card in cards.cards], cards.total, cards.of, cards.offset
+        rows, total, of, offset = (
+            [_row_of_card(card) for card in cards.cards],
+            cards.total,
+            cards.of,
+            cards.offset,
+        )
         more = page.here(offset=offset + _PAGE) if offset + len(rows) < total else ""
     edited = None
     with suppress(UnknownId):
@@ -187,11 +218,17 @@ def show_memory(page: Page) -> Response:
 
 def _read_filters(page: Page) -> dict[str, Any]:
     """By the names of the operation's parameters; those that are empty are left out."""
-    given = {name: page.query[name].strip() for name in (*_CHOICES, *_TEXTS) if page.query.get(name, "").strip()}
+    given = {
+        name: page.query[name].strip()
+        for name in (*_CHOICES, *_TEXTS)
+        if page.query.get(name, "").strip()
+    }
     try:
         return {name: _CHOICES.get(name, str)(value) for name, value in given.items()}
     except ValueError as problem:
-        raise BadInput(f"There is no such filter: {problem}.", hint="Choose one from the list.") from None
+        raise BadInput(
+            f"There is no such filter: {problem}.", hint="Choose one from the list."
+        ) from None
 
 
 def _days(page: Page) -> dict[str, str]:
@@ -210,8 +247,14 @@ def _row_of_card(card: Card) -> Row:
 
 
 def _row_of_hit(hit: dict[str, Any]) -> Row:
-    named = {name: hit[name] for name in ("id", "title", "kind", "condition", "scope", "lane", "topics")}
-    return Row(**named, at=hit["last_active_at"], snippet=_snippet(" ".join(hit["passages"][:1]), hit["title"]))
+    named = {
+        name: hit[name] for name in ("id", "title", "kind", "condition", "scope", "lane", "topics")
+    }
+    return Row(
+        **named,
+        at=hit["last_active_at"],
+        snippet=_snippet(" ".join(hit["passages"][:1]), hit["title"]),
+    )
 
 
 def _snippet(text: str, title: str) -> str:
@@ -260,7 +303,9 @@ def show_health(page: Page) -> Response:
     try:
         checks = page.ask("doctor")["checks"]  # the daemon holds the model, which is checked, too
     except RecollectError as problem:
-        checks = [{"name": "doctor", "mark": "bad", "detail": problem.message, "repair": problem.hint}]
+        checks = [
+            {"name": "doctor", "mark": "bad", "detail": problem.message, "repair": problem.hint}
+        ]
     return page.render(
         "health.html", figures=figures, charts=charts, sources=_bars(sources),
         kinds=_bars({f"{kind}s": many for kind, many in figures.kinds.items()}),

@@ -40,9 +40,17 @@ def markdown(text: str) -> Markup:
     made = _markdown()
     tokens = made.parse(visible(text.replace("\r\n", "\n")))
     for token in tokens:
-        token.tag = f"h{min(6, int(token.tag[1]) + 2)}" if token.type.startswith("heading_") else token.tag
+        token.tag = (
+            f"h{min(6, int(token.tag[1]) + 2)}" if token.type.startswith("heading_") else token.tag
+        )
     html = made.renderer.render(tokens, made.options, {})
-    clean = nh3.clean(html, tags=_TAGS, attributes={"a": {"href"}}, url_schemes={"http", "https"}, link_rel="noopener")
+    clean = nh3.clean(
+        html,
+        tags=_TAGS,
+        attributes={"a": {"href"}},
+        url_schemes={"http", "https"},
+        link_rel="noopener",
+    )
     return Markup(clean)  # noqa: S704 - this is where it is made safe
 
 

@@ -56,7 +56,9 @@ class Work:
         counts = (f"{one:,}" if isinstance(one, int) else f"{one:,.1f}" for one in (done, total))
         self.said = f"{' of '.join(counts)} {what}"
         if self.is_stopped:
-            raise Stopped("You stopped it.", hint="What was finished stays. Start it again to go on.")
+            raise Stopped(
+                "You stopped it.", hint="What was finished stays. Start it again to go on."
+            )
 
     def run(self, folder: Path, values: dict[str, Any]) -> None:
         try:
@@ -67,7 +69,9 @@ class Work:
                     self.problem = problem
                 except Exception as problem:  # noqa: BLE001 the edge of a thread: the page says so
                     app.log.line("work-failed", op=self.op, problem=type(problem).__name__)
-                    self.problem = RecollectError(f"It failed: {type(problem).__name__}.", hint="`recollect doctor`")
+                    self.problem = RecollectError(
+                        f"It failed: {type(problem).__name__}.", hint="`recollect doctor`"
+                    )
         except RecollectError as problem:
             self.problem = problem
         finally:
@@ -81,7 +85,9 @@ def find(project: str, id: str) -> Work | None:
 
 def find_own(page: Page) -> Work:
     if (found := find(page.project, page.args["id"])) is None:
-        raise NotFound("That work is not known here any more.", hint="`recollect log` shows what was done.")
+        raise NotFound(
+            "That work is not known here any more.", hint="`recollect log` shows what was done."
+        )
     return found
 
 
@@ -89,7 +95,9 @@ def find_own(page: Page) -> Work:
 def start(page: Page) -> Response:
     name = page.args["op"].replace("-", " ")
     if name not in WORKS:
-        return page.problem(NotFound("The page cannot do that.", hint="Go back and try another button."), 404)
+        return page.problem(
+            NotFound("The page cannot do that.", hint="Go back and try another button."), 404
+        )
     work, form = Work(name, page.project), page.form
     if name == "export":
         work.folder = tempfile.TemporaryDirectory(prefix="recollect-export-")
@@ -97,9 +105,17 @@ def start(page: Page) -> Response:
         form = {**form, "file": [str(work.file)]}
     values = read_values(find_op(name), form)
     if name == "import jsonl" and not Path(values.get("file", "")).is_absolute():
-        return page.problem(BadInput("Name the file with its whole path.", hint="For example /home/me/memories.jsonl."))
+        return page.problem(
+            BadInput(
+                "Name the file with its whole path.", hint="For example /home/me/memories.jsonl."
+            )
+        )
     with _lock:
-        same = (one for one in _kept.values() if not one.is_over and (one.op, one.project) == (name, page.project))
+        same = (
+            one
+            for one in _kept.values()
+            if not one.is_over and (one.op, one.project) == (name, page.project)
+        )
         if (running := next(same, None)) is not None:
             return RedirectResponse(page.url(f"work/{running.id}"), 303)
         _kept[work.id] = work

@@ -35,13 +35,19 @@ UNDER_WAY = 2  # another process is starting one, or a daemon lives and does not
 IN_VAIN = 3  # it cannot be started from here, or not before a pause is over
 
 # The first is for notices on a desktop.
-_KEPT = frozenset("DBUS_SESSION_BUS_ADDRESS HOME LANG LOGNAME PATH SHELL TMPDIR TZ USER XDG_RUNTIME_DIR".split())
+_KEPT = frozenset(
+    "DBUS_SESSION_BUS_ADDRESS HOME LANG LOGNAME PATH SHELL TMPDIR TZ USER XDG_RUNTIME_DIR".split()
+)
 if sys.platform == "win32":  # what sockets, temporary files and the home folder are found by
-    _KEPT |= frozenset("APPDATA LOCALAPPDATA SYSTEMDRIVE SYSTEMROOT TEMP TMP USERNAME USERPROFILE".split())
+    _KEPT |= frozenset(
+        "APPDATA LOCALAPPDATA SYSTEMDRIVE SYSTEMROOT TEMP TMP USERNAME USERPROFILE".split()
+    )
 # Of Windows. CREATE_NO_WINDOW, not DETACHED_PROCESS: a virtual environment's python.exe starts another one, which
 # would open a window if it had no console to inherit. CREATE_NEW_PROCESS_GROUP: Ctrl-C is not meant for it.
 _DETACHED = 0x08000000 | 0x00000200
-_OUTSIDE_JOB = 0x01000000  # CREATE_BREAKAWAY_FROM_JOB: the processes of an agent's job end with the agent
+_OUTSIDE_JOB = (
+    0x01000000  # CREATE_BREAKAWAY_FROM_JOB: the processes of an agent's job end with the agent
+)
 # The package comes from the folder that was installed, everything else from where this Python finds it (-I). A hook
 # waits, and what is loaded now is never thrown away: the daemon lets its garbage be collected once it has answered.
 _LAUNCH = (
@@ -54,7 +60,9 @@ class Unanswered(Exception):
     """There is no daemon, it is not ours, or it did not answer in time."""
 
 
-def ask(place: Place, header: "Mapping[str, str]", body: bytes, timeout_s: float) -> tuple[str, bytes]:
+def ask(
+    place: Place, header: "Mapping[str, str]", body: bytes, timeout_s: float
+) -> tuple[str, bytes]:
     """The reply's kind and body. Starts no daemon."""
     until = time.monotonic() + timeout_s
     try:
@@ -70,7 +78,9 @@ def ask(place: Place, header: "Mapping[str, str]", body: bytes, timeout_s: float
             return line.recv(most)
 
         try:
-            line.sendall(encode_request({"protocol": str(PROTOCOL), "home": place.home, **header}, body))
+            line.sendall(
+                encode_request({"protocol": str(PROTOCOL), "home": place.home, **header}, body)
+            )
             return read_reply(receive)
         finally:
             line.close()
@@ -128,9 +138,15 @@ def reach(place: Place, python: str, package: str, until: float) -> "_socket.soc
         except OSError:
             return None
         if began == BEGUN:
-            is_starting = lockfile.is_held(place.spawn_lock) if lockfile.INHERITED else read_starts(place).is_recent
+            is_starting = (
+                lockfile.is_held(place.spawn_lock)
+                if lockfile.INHERITED
+                else read_starts(place).is_recent
+            )
             # The lifetime lock is checked last: checking takes it for an instant, when a daemon may want it.
-            began = BEGUN if is_starting or lockfile.is_held(place.lock) else IN_VAIN  # it is dead already
+            began = (
+                BEGUN if is_starting or lockfile.is_held(place.lock) else IN_VAIN
+            )  # it is dead already
         if began == UNDER_WAY:
             began = start(place, python, package)
         if began == IN_VAIN:
@@ -157,7 +173,11 @@ def start(place: Place, python: str, package: str) -> int:
             return IN_VAIN
         _write_starts(place, Starts(starts.count + 1, 0.0))
         # glibc would keep a pool of memory per thread: 20 to 50 MB more.
-        environ = {"RECOLLECT_HOME": place.home, "RECOLLECT_RUNTIME": place.runtime, "MALLOC_ARENA_MAX": "2"}
+        environ = {
+            "RECOLLECT_HOME": place.home,
+            "RECOLLECT_RUNTIME": place.runtime,
+            "MALLOC_ARENA_MAX": "2",
+        }
         for name, value in os.environ.items():  # noqa: TID251 - only to leave most of it behind
             if name in _KEPT or name.startswith(("LC_", "RECOLLECT_TRANSPORT")):
                 environ[name] = value
@@ -215,7 +235,9 @@ def read_starts(place: Place) -> Starts:
 
 def _write_starts(place: Place, starts: Starts) -> None:
     """Where there is no file, nothing was counted. On a full disk, what cannot be counted is tried all the same."""
-    content = f"{starts.count} {time.monotonic() - starts.age_s}\n{starts.why}".encode("utf-8", "replace")[:4096]
+    content = f"{starts.count} {time.monotonic() - starts.age_s}\n{starts.why}".encode(
+        "utf-8", "replace"
+    )[:4096]
     try:
         with open(lockfile.open_existing(place.spawn_lock, os.O_RDWR), "r+b", buffering=0) as file:
             file.truncate(file.write(content))
@@ -239,7 +261,9 @@ def explain_starts(place: Place) -> str:
     starts = read_starts(place)
     parts = []
     if starts.count >= STARTS_AT_ONCE:
-        parts.append(f"restarts are slowed down: {starts.count} in a row, each within {STEADY_S:.0f} s of the last one")
+        parts.append(
+            f"restarts are slowed down: {starts.count} in a row, each within {STEADY_S:.0f} s of the last one"
+        )
     if starts.pause_s:
         parts.append(f"hooks start none for another {starts.pause_s:.0f} s")
     if starts.why:
@@ -253,7 +277,14 @@ def _create_process(command: list[str], environ: dict[str, str]) -> None:
 
     for flags in (_DETACHED | _OUTSIDE_JOB, _DETACHED):
         try:
-            made = Popen(command, env=environ, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, creationflags=flags)
+            made = Popen(
+                command,
+                env=environ,
+                stdin=DEVNULL,
+                stdout=DEVNULL,
+                stderr=DEVNULL,
+                creationflags=flags,
+            )
         except PermissionError:  # the agent's job holds what is started in it
             continue
         made.returncode = 0  # nobody waits for it, and nobody has to be warned of that

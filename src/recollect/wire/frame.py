@@ -31,7 +31,9 @@ SHOWN = b"\x06"
 
 # Kinds of reply.
 OK = "ok"  # accepted: print the body, which may be empty; written, too, where no pointer was named
-UNKEPT = "unkept"  # answered, but the event could not be written: print the body, and the pointer stays
+UNKEPT = (
+    "unkept"  # answered, but the event could not be written: print the body, and the pointer stays
+)
 BUSY = "busy"  # not accepted: too much to do
 RETIRING = "retiring"  # not accepted: this daemon is about to end, and the next one will accept it
 ERROR = "error"  # not accepted; the body says why
@@ -57,7 +59,12 @@ def read_reply(receive: "Receive", rest: bytearray | None = None) -> tuple[str, 
 
 def encode_request(header: "Mapping[str, str]", body: bytes) -> bytes:
     head = "".join([f"{_escape(name)}: {_escape(value)}\n" for name, value in header.items()])
-    return b"%b%b\n%b%b" % (MAGIC, head.encode("utf-8", "surrogateescape"), len(body).to_bytes(8, "big"), body)
+    return b"%b%b\n%b%b" % (
+        MAGIC,
+        head.encode("utf-8", "surrogateescape"),
+        len(body).to_bytes(8, "big"),
+        body,
+    )
 
 
 def read_request(receive: "Receive", rest: bytearray | None = None) -> "tuple[Header, bytes]":
@@ -76,7 +83,10 @@ def read_request(receive: "Receive", rest: bytearray | None = None) -> "tuple[He
 def parse(found: bytearray) -> "tuple[Header, bytes, int] | None":
     """The header and body of the first frame, and how many bytes it takes up; None while more must come."""
     end = found.find(b"\n\n")
-    if found[: len(MAGIC)] != MAGIC[: len(found)] or (len(found) if end < 0 else end) > MAX_HEAD_BYTES:
+    if (
+        found[: len(MAGIC)] != MAGIC[: len(found)]
+        or (len(found) if end < 0 else end) > MAX_HEAD_BYTES
+    ):
         raise BadFrame("not a frame")
     start = end + 10
     if end < 0 or len(found) < start:

@@ -54,8 +54,17 @@ def _run(argv: list[str], home: str, package: str, version: str) -> None:
     if environ.get("BLOCK_HOOK_AGENTS", "0") not in ("", "0"):
         return
     host, event, deadline_ms, patience_ms = _arguments(argv)
-    hard = max(_began_s() + deadline_ms / 1000 - MARGIN_S, time.monotonic() + min(LEAST_S, deadline_ms / 1000))
-    header = {"protocol": str(frame.PROTOCOL), "version": version, "op": "hook", "home": home, "cwd": ""}
+    hard = max(
+        _began_s() + deadline_ms / 1000 - MARGIN_S,
+        time.monotonic() + min(LEAST_S, deadline_ms / 1000),
+    )
+    header = {
+        "protocol": str(frame.PROTOCOL),
+        "version": version,
+        "op": "hook",
+        "home": home,
+        "cwd": "",
+    }
     header |= {"host": host, "event": event, "deadline_ms": str(deadline_ms)}
     try:
         header["cwd"] = system.getcwd()
@@ -85,7 +94,9 @@ def _run(argv: list[str], home: str, package: str, version: str) -> None:
 class _Delivery:
     """One event on its way to the daemon, with its deadlines."""
 
-    def __init__(self, place: Place, header: "dict[str, str]", hard: float, patience_s: float) -> None:
+    def __init__(
+        self, place: Place, header: "dict[str, str]", hard: float, patience_s: float
+    ) -> None:
         self._place = place
         self._header = header
         self._body: list[bytes] = []
@@ -140,7 +151,9 @@ class _Delivery:
         try:
             made = pointer.make(self._header, b"".join(self._body))
             self._header["transcript_bytes"] = str(made["transcript_bytes"])
-            self.pointer = pointer.leave(follow(self._place), made)  # the daemon knows only its own spool
+            self.pointer = pointer.leave(
+                follow(self._place), made
+            )  # the daemon knows only its own spool
             self._header["pointer"] = self.pointer.rpartition("/")[2]
         except OSError:  # nowhere to write: the event can still be delivered
             self.pointer = ""
@@ -190,7 +203,9 @@ class _Delivery:
         rest = bytearray()
         kind, reply = frame.read_reply(receive, rest)
         if kind == frame.WAIT and reply.isdigit():
-            self._set_deadline(max(self._hard, time.monotonic() + min(int(reply) / 1000, self._patience_s)))
+            self._set_deadline(
+                max(self._hard, time.monotonic() + min(int(reply) / 1000, self._patience_s))
+            )
             kind, reply = frame.read_reply(receive, rest)
         return kind, reply
 

@@ -61,7 +61,9 @@ def is_held(path: str) -> bool:
 
 def release(fd: int) -> None:
     """Close it. A child that has inherited the descriptor keeps the lock."""
-    if sys.platform == "win32":  # it may take a while there until the system itself lets go of a closed file's lock
+    if (
+        sys.platform == "win32"
+    ):  # it may take a while there until the system itself lets go of a closed file's lock
         try:
             os.lseek(fd, _LOCKED_BYTE, os.SEEK_SET)
             msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)

@@ -45,9 +45,13 @@ class Place:
         self.socket = runtime + "/socket"
         self.address = runtime + "/address"  # port and token, where there are no Unix sockets
         self.spool = runtime + "/spool"
-        self.recalls = runtime + "/recalls"  # rendered recalls, read by the agent in place of virtual files
+        self.recalls = (
+            runtime + "/recalls"
+        )  # rendered recalls, read by the agent in place of virtual files
         self.lock = home + "/daemon.lock"  # held by the daemon as long as it lives
-        self.spawn_lock = home + "/spawn.lock"  # held by whoever starts a daemon, then by the daemon, which inherits it
+        self.spawn_lock = (
+            home + "/spawn.lock"
+        )  # held by whoever starts a daemon, then by the daemon, which inherits it
         self.daemon_file = home + "/daemon.json"  # where the last daemon listened
 
 
@@ -57,9 +61,15 @@ def find_place(home: str, environ: "Mapping[str, str]") -> Place:
     # The process that starts a daemon names the folder in which it waits. Only a folder of this home counts: a stranger
     # may have set the variable.
     named = environ.get("RECOLLECT_RUNTIME", "")
-    is_of_home = named == own or (named.startswith("/") and named.endswith("-" + _mark(home)) and _fits(named))
+    is_of_home = named == own or (
+        named.startswith("/") and named.endswith("-" + _mark(home)) and _fits(named)
+    )
     runtime = named if is_of_home else expected_runtime(home, environ)
-    return Place(home, runtime if is_usable(runtime) else own, tcp=environ.get("RECOLLECT_TRANSPORT") == "tcp")
+    return Place(
+        home,
+        runtime if is_usable(runtime) else own,
+        tcp=environ.get("RECOLLECT_TRANSPORT") == "tcp",
+    )
 
 
 def expected_runtime(home: str, environ: "Mapping[str, str]") -> str:
@@ -105,7 +115,9 @@ def is_private(folder: str) -> bool:
     found = system.lstat(folder)
     if found.st_mode & _KIND != _FOLDER:
         return False
-    return sys.platform == "win32" or (found.st_uid == system.geteuid() and not found.st_mode & 0o077)
+    return sys.platform == "win32" or (
+        found.st_uid == system.geteuid() and not found.st_mode & 0o077
+    )
 
 
 def is_usable(folder: str) -> bool:

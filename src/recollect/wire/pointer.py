@@ -58,7 +58,11 @@ def make(header: "Mapping[str, str]", body: bytes) -> "Pointer":
     if isinstance(prompt, str):
         made["mark"] = checksum(prompt)
     calls = payload.get("tool_calls")
-    ids = [call.get("tool_use_id") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    ids = (
+        [call.get("tool_use_id") for call in calls if isinstance(call, dict)]
+        if isinstance(calls, list)
+        else []
+    )
     ids.insert(0, made.pop("tool", None))
     made["tools"] = [one for one in ids if isinstance(one, str) and len(one) <= _MAX_ID_CHARS][:200]
     return made
@@ -100,7 +104,11 @@ def file_size(path: object) -> int:
 
 
 def _write(path: str, how: int, data: bytes) -> None:
-    guards: int = getattr(system, "O_NOFOLLOW", 0) | getattr(system, "O_CLOEXEC", 0) | getattr(system, "O_BINARY", 0)
+    guards: int = (
+        getattr(system, "O_NOFOLLOW", 0)
+        | getattr(system, "O_CLOEXEC", 0)
+        | getattr(system, "O_BINARY", 0)
+    )
     fd = system.open(path, system.O_WRONLY | how | guards, 0o600)
     try:
         system.write(fd, data)
@@ -132,7 +140,11 @@ def _scan(text: str, at: int) -> "tuple[Any, int]":
 
 def _parse(body: bytes) -> "dict[str, object]":
     is_whole = len(body) <= MAX_PARSED_BYTES
-    text = (body if is_whole else body[:_HEAD_CHARS]).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    text = (
+        (body if is_whole else body[:_HEAD_CHARS])
+        .decode("utf-8", "replace")
+        .lstrip("\ufeff \t\r\n")
+    )
     try:
         payload = _scan(text, 0)[0] if is_whole else parse_beginning(text)
     except _BROKEN:
@@ -164,4 +176,6 @@ def _encode(pointer: "Pointer") -> bytes:
             return "[" + ",".join([spell(one) for one in value]) + "]"
         return quote(value) if isinstance(value, str) else str(value)
 
-    return ("{" + ",".join([f"{quote(name)}:{spell(value)}" for name, value in pointer.items()]) + "}").encode("ascii")
+    return (
+        "{" + ",".join([f"{quote(name)}:{spell(value)}" for name, value in pointer.items()]) + "}"
+    ).encode("ascii")

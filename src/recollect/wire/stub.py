@@ -84,8 +84,12 @@ def write_hook(home: str, python: str, package: str = PACKAGE) -> None:
     with suppress(FileExistsError):
         os.mkdir(home + "/bin", 0o700)
     # The code first: the script may not come before what it calls.
-    parts = {name: marshal.dumps(_compile(_source(name), f"recollect/wire/{name}.py")) for name in _PARTS}
-    main = _MAIN.format(parts=parts, at_once=_AT_ONCE, home=home, package=package, version=__version__)
+    parts = {
+        name: marshal.dumps(_compile(_source(name), f"recollect/wire/{name}.py")) for name in _PARTS
+    }
+    main = _MAIN.format(
+        parts=parts, at_once=_AT_ONCE, home=home, package=package, version=__version__
+    )
     code = marshal.dumps(_compile(main.encode("utf-8", "surrogateescape"), "hook"))
     _write(code_path(home), _stamp(home, package) + code)
     for path, text in _scripts(home, python, package).items():
@@ -95,7 +99,10 @@ def write_hook(home: str, python: str, package: str = PACKAGE) -> None:
 def is_current(home: str, python: str, package: str = PACKAGE) -> bool:
     """Whether agents call exactly what `write_hook` would write."""
     try:
-        is_same = all(Path(path).read_bytes() == text for path, text in _scripts(home, python, package).items())
+        is_same = all(
+            Path(path).read_bytes() == text
+            for path, text in _scripts(home, python, package).items()
+        )
         return is_same and Path(code_path(home)).read_bytes().startswith(_stamp(home, package))
     except OSError:
         return False
@@ -110,7 +117,11 @@ def remove_hook(home: str) -> None:
 
 
 def _scripts(home: str, python: str, package: str) -> dict[str, bytes]:
-    words = {"python": shlex.quote(python), "package": shlex.quote(package), "code": shlex.quote(code_path(home))}
+    words = {
+        "python": shlex.quote(python),
+        "package": shlex.quote(package),
+        "code": shlex.quote(code_path(home)),
+    }
     scripts = {
         script_path(home): _SCRIPT.format(**words),
         server_path(home): _PROGRAM.format(**words, module="mcp.server"),
