@@ -1,11 +1,13 @@
 """What the script does with slow, refused and repeated requests, in a real browser; and how stored words are shown."""
 
 import re
+import time
 
 import pytest
 from playwright.sync_api import Route, expect
 
 from recollect.web.words import markdown, ticks
+from tests.daemon.real import PATIENCE_S
 from tests.web.conftest import OpenPage
 from tests.web.served import Ui
 
@@ -73,7 +75,11 @@ def test_a_decision_is_sent_once_however_often_the_key_is_pressed(own_ui: Ui, op
     expect(tab.page.locator("body")).to_have_attribute("aria-busy", "true")
     for key in "yny":
         tab.page.keyboard.press(key)
-    assert len(held) == 1
+    # The page is busy before its request has reached the route here.
+    limit_s = time.monotonic() + PATIENCE_S
+    while not held and time.monotonic() < limit_s:
+        tab.page.wait_for_timeout(10)
     held[0].continue_()
     expect(tab.page.locator("#bar")).to_contain_text("In force: ")
     expect(tab.page.locator("[data-card]")).to_have_count(many - 1)
+    assert len(held) == 1
