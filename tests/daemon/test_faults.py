@@ -428,6 +428,21 @@ def forked(scene: Scene) -> None:
         scene.turn()
 
 
+def forked_before_its_line_was_read(scene: Scene) -> None:
+    """A slow agent writes the line when the daemon has looked already; the fork's copy of it is read first."""
+    scene.start()
+    text = RULES[len(scene.said)][0]
+    scene.said.append(text)
+    scene.tell("UserPromptSubmit", prompt=text)
+    scene.read_to_the_end()
+    scene.write("user", text)
+    scene.write("assistant", "Understood.")
+    _fork(scene, keeps_session_ids=False)
+    scene.tell("SessionStart", source="fork")
+    scene.turn()
+    scene.read_to_the_end()
+
+
 def compacted(scene: Scene) -> None:
     scene.start()
     scene.turn()
@@ -473,6 +488,7 @@ AIDED = (
     (daemon_starting, killed_in_mid_request),
     (resumed, compacted),
     (forked,),
+    (forked_before_its_line_was_read,),
     (clock_set_back,),
     (eight_busy_processes, written_before_the_event, paused_before_the_request),
 )

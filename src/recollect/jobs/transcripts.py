@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from functools import partial
 from hashlib import blake2b
 from itertools import takewhile
@@ -260,14 +260,16 @@ def capture_late_prompts(app: App, part: SessionPart) -> Writes | None:
     # Judging a prompt takes long; one that its hook has claimed need not be judged.
     drafts = [
         None
-        if claims.get(_key(part.session, act.text), 0) > 0
+        if claims.get(_key_in(claims, part.session, act.text), 0) > 0
         else rule_keeping.read_prompt(app, act.text)
         for act in found
     ]
 
     def write() -> None:
         for act, judged in zip(found, drafts, strict=True):
-            if not _claim(app, _key(part.session, act.text), -1, is_past=part.past):
+            held = CLAIMED_PROMPTS.read(app.writer(app.scope))
+            key = _key_in(held, part.session, act.text)
+            if not _claim(app, key, -1, is_past=part.past):
                 continue
             if not part.past:
                 session_ledger.record_message(app, part.session, part.host, act.at)
@@ -303,3 +305,14 @@ def _claim(app: App, key: str, side: int, *, is_past: bool = False) -> bool:
 
 def _key(session: str, text: str) -> str:
     return f"{session} {prompt_mark(text)}"
+
+
+def _key_in(claims: Mapping[str, int], session: str, text: str) -> str:
+    """The claim that a line of a transcript settles: its own session's; else one that a hook made for the same words in
+    another session, because a fork begins with a copy of its parent's lines and may be read first."""
+    own = _key(session, text)
+    if own in claims:
+        return own
+    mark = prompt_mark(text)
+    copied_from = (key for key, held in claims.items() if held > 0 and key.endswith(f" {mark}"))
+    return next(copied_from, own)
