@@ -254,3 +254,74 @@ def test_parts_lists_and_line_breaks_are_put_together_and_what_no_table_has_is_a
     assert compiled("words: to do", {}).fullmatch("to  do")
     with pytest.raises(KeyError):
         _ = Patterns("titles").unheard_of
+
+
+# What a person dictates.
+
+
+CALLS = (
+    "remember:", "Remember:", "please remember:", "Remember this:", "merk dir:", "Bitte merk dir:", "retiens :",
+    "recuerda:", "lembra:", "запомни:", "记住：", "覚えておいて:", "hãy nhớ:", "기억해줘:",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    "words",
+    [
+        "can you keep your answers shorter?",
+        'customers are called "clients"',
+        "its spelled Müller not Mueller",
+        "staging está en el puerto 5433",
+        "why would anybody edit api/? it is generated from openapi.yaml",
+        "コミットメッセージは日本語で書いてください",
+    ],
+)
+def test_what_is_dictated_is_in_force_word_for_word(call: str, words: str):
+    [found] = find_rules(f"{call} {words}").found
+
+    assert found.action is Action.STORED
+    assert found.rule.rstrip(".").lower() == words.lower()
+
+
+def test_what_is_dictated_stands_beside_a_task_and_beside_other_rules():
+    draft = find_rules(
+        "fix the login test please\nremember: we deploy on Tuesdays\nwe use pnpm here, not npm"
+    )
+
+    assert [found.rule for found in draft.found] == ["We deploy on Tuesdays.", "Use pnpm, not npm."]
+
+
+def test_a_list_is_dictated_item_by_item():
+    draft = find_rules(
+        "remember:\n- amounts are integer cents\n* Anna owns billing\n\nnow fix the test"
+    )
+
+    assert [found.rule for found in draft.found] == [
+        "Amounts are integer cents.",
+        "Anna owns billing.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "do you remember: what was the port?",
+        "I can't remember: is it 5432?",
+        "```\nremember: use npm\n```",
+        "> remember: use npm",
+        "remember:",
+        "the label says remember: use npm",
+    ],
+)
+def test_who_only_speaks_of_remembering_dictates_nothing(text: str):
+    assert not [
+        found for found in find_rules(text).found if "npm" in found.rule or "port" in found.rule
+    ]
+
+
+def test_what_a_pasted_specification_tells_to_remember_waits():
+    paragraph = "The service reads orders from the queue and writes them to the ledger. "
+    text = f"{paragraph * 30}\nRemember: retry three times\n{paragraph * 10}"
+
+    assert [found.action for found in find_rules(text).found] == [Action.INBOX]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from recollect.base.structs import replace
 from recollect.base.text import clip, one_line
-from recollect.capture import prompt_text
+from recollect.capture import dictated_rules, prompt_text
 from recollect.capture.prompt_text import NOTHING_LASTING, Action, Draft, FoundRule, Piece
 from recollect.capture.tables import Language, Patterns, language, language_code, table
 from recollect.model.memory import RuleType
@@ -48,6 +48,7 @@ WAITS = 0.2  # from here on it waits in the inbox, whatever its form
 _EXPLICIT = frozenset(("says it is to last", "asks to remember it", "a name"))
 _QUESTION, _TASK, _MADE_LASTING = "a question", "a task", "what follows makes it lasting"
 _COMPLAINT, _OF_THE_PRODUCT = "what was done, not what is to be done", "what a thing has to do"
+_DICTATED = "asks to remember it"
 # These rule out even a sentence that says itself that it is to last.
 _HARD_VETOES = frozenset(
     (
@@ -70,6 +71,34 @@ _CUES = Patterns("judge")
 
 
 def find_rules(text: str) -> Draft:
+    """The rules that a prompt dictates ("remember: ..."), and those that it states besides."""
+    dictation = dictated_rules.take_out(text.replace("\r\n", "\n").replace("\r", "\n"))
+    draft = _find_stated(dictation.rest)
+    if not dictation.rules:
+        return draft
+    dictated = tuple(_dictated_rule(draft, words) for words in dictation.rules)
+    return replace(draft, found=(*dictated, *draft.found), dropped="")
+
+
+def _dictated_rule(draft: Draft, words: str) -> FoundRule:
+    """In force at once; in a text that reads like a paste the line may be somebody else's, and waits."""
+    rule_type = RuleType.DEVOPS if draft.language.has("devops", words) else RuleType.PREFERENCE
+    action, reason = Action.STORED, _DICTATED
+    if draft.whole:
+        action, reason = Action.INBOX, draft.whole
+    return FoundRule(
+        rule=words,
+        rule_type=rule_type,
+        scope=scope_of(draft, words),
+        action=action,
+        reason=reason,
+        score=_PLAIN,
+        span=words,
+    )
+
+
+def _find_stated(text: str) -> Draft:
+    """The rules that the sentences of a prompt state by their form and their words."""
     draft = judge_prompt(text)
     if draft.dropped:
         return draft
