@@ -109,7 +109,8 @@ def test_links_of_the_readme_are_whole_and_lead_to_files_of_this_repository():
     for link in links:
         home, _, path = link.partition("/blob/main/")
         assert home == urls["Homepage"]
-        assert (ROOT / path.partition("?")[0]).is_file(), link
+        file = path.partition("#")[0].partition("?")[0]
+        assert (ROOT / file).is_file(), link
     assert urls["Homepage"] in man_page()
 
 
