@@ -41,7 +41,7 @@ class Team:
     def hang(self, on: bool = True) -> None:
         """Nobody waits long for a server that hangs, nor gives up on a machine that is merely busy."""
         self.proxy.is_hung = on
-        teams.COMMAND_S = _SHORT_S if on else _LONG_S
+        teams.COMMAND_S = teams.REFRESH_S = _SHORT_S if on else _LONG_S
 
 
 def everything(team: Team) -> str:
@@ -54,6 +54,7 @@ def everything(team: Team) -> str:
 @pytest.fixture
 def team(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Team]:
     monkeypatch.setattr(teams, "COMMAND_S", _LONG_S)
+    monkeypatch.setattr(teams, "REFRESH_S", _LONG_S)
     name = f"acme-{fresh_key()[:8]}"
     made = create_team(server.url, name, timeout_s=_LONG_S)
     with Proxy(server.socket) as proxy:

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from recollect.app.core import App
 from recollect.wire import stub
-from tests.cli.run import run
+from tests.cli.run import Ran, run
 from tests.daemon.real import House
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,16 +60,19 @@ class Person:
         )  # fmt: skip
 
     def run(self, *args: str, cwd: Path | None = None, stdin: str = "", code: int = 0) -> str:
+        ran = self.ran(*args, cwd=cwd, stdin=stdin)
+        assert ran.code == code, (self.name, args, ran)
+        return ran.out if code == 0 else ran.err
+
+    def ran(self, *args: str, cwd: Path | None = None, stdin: str = "") -> Ran:
         """In this process, through the real `main`: a process for each would take most of the time."""
         before = Path.cwd()
         os.chdir(cwd or self.project)
         try:
             with patch.dict(os.environ, self.environ, clear=True):
-                ran = run(*args, stdin=stdin.encode())
+                return run(*args, stdin=stdin.encode())
         finally:
             os.chdir(before)
-        assert ran.code == code, (self.name, args, ran)
-        return ran.out if code == 0 else ran.err
 
     def open_app(self) -> App:
         with patch.dict(os.environ, self.environ, clear=True):

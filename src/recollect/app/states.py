@@ -186,6 +186,7 @@ class Mirror(Struct):  # how far the copy of the team's memories is
     change: str = ""  # its id: a server that was restored from a backup has another one there
     at: int = 0  # when the team's server last answered (microseconds)
     is_partial: bool = False  # the team shares more than is copied
+    failed_at: int = 0  # when the server was last asked in vain; 0 once it has answered
 
     @property
     def last(self) -> tuple[int, str]:

@@ -50,6 +50,7 @@ _MAX_FILE_BYTES = 65_536
 _GIT_TIMEOUT_S = 10.0
 _PASSWORD_TIMEOUT_S = 20.0
 COMMAND_S = 5.0  # how long a command waits for the server
+REFRESH_S = 2.0  # how long one that only reads does, before it answers from the copy here
 TEAM_WIDE = "team"  # instead of a project, in the team's store: what holds in every one of them
 _SAID = frozenset({"prompt", "user"})  # origins of rules that a person stated
 _SHARING_OPS = frozenset(

@@ -148,3 +148,7 @@ class TeamUnreachable(StoreError, exit_code=12):
 
 class TeamRefused(StoreError, exit_code=13):
     """The team's server does not accept the login, or the login may not do this."""
+
+
+class PasswordMissing(TeamRefused):
+    """The team's server asks for a password, and the address has none."""

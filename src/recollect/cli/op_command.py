@@ -14,7 +14,7 @@ import click
 
 from recollect.app.core import App
 from recollect.app.lookup import find_like
-from recollect.base.errors import BadInput, NotFound, RecollectError
+from recollect.base.errors import BadInput, NotFound, PasswordMissing, RecollectError
 from recollect.base.files import write_private
 from recollect.base.text import one_line, visible
 from recollect.cli.output import Bar, print_blocks, print_result
@@ -70,7 +70,14 @@ def _run(op: Op, values: dict[str, Any], *, as_json: bool, dry_run: bool, yes: b
             for found in (app.find(name)[1] for name in values["names"]):
                 click.echo(visible(f"  {found.id[-6:]}  {one_line(found.title)}"), err=True)
             click.confirm("This cannot be undone. Go on?", abort=True, err=True)
-        result = op.function(app, **values)
+        if op.effect is Effect.READ and op.reads_memories and app.home.teams.is_dir():
+            _refresh_team_copy(app)
+        try:
+            result = op.function(app, **values)
+        except PasswordMissing:
+            if not (sys.stdin.isatty() and sys.stderr.isatty()):
+                raise
+            result = op.function(app, **_ask_password(values))
         print_result(app, result, as_json=as_json)
         if app.is_unsent:
             from recollect.ops.team import send_changes
@@ -79,6 +86,21 @@ def _run(op: Op, values: dict[str, Any], *, as_json: bool, dry_run: bool, yes: b
     if isinstance(result, Verified) and not result.clean:
         return 5
     return 1 if isinstance(result, Checkup) and not result.healthy else 0
+
+
+def _refresh_team_copy(app: App) -> None:
+    from recollect.ops.team import refresh_copy
+
+    if remark := refresh_copy(app):
+        click.echo(visible(remark), err=True)
+
+
+def _ask_password(values: dict[str, Any]) -> dict[str, Any]:
+    """The values of `team join` or `team create`, with the password that the person typed in the address."""
+    from recollect.ops.team import add_password
+
+    password = click.prompt("Password", hide_input=True, err=True)
+    return {**values, "url": add_password(values["url"], password)}
 
 
 def values_from(wanted: list[Parameter], given: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.app import notices
+from recollect.app import notices, teams
 from recollect.app.core import App
 from recollect.app.embedding import fill_vectors
 from recollect.app.lookup import TEAM_OP, TEAM_SYNC
@@ -55,6 +55,8 @@ from recollect.base.errors import (
     TeamRefused,
     TeamUnreachable,
 )
+from recollect.base.moment import Moment
+from recollect.base.structs import replace
 from recollect.base.text import counted
 from recollect.lifecycle import sharing
 from recollect.model.memory import Rule, RulePolicy, Status
@@ -62,6 +64,7 @@ from recollect.model.plan import Change, Create, Plan, ids_of
 from recollect.model.query import Query
 from recollect.model.result import Scope
 from recollect.render.inject import plain
+from recollect.render.recall_text import ago
 
 if TYPE_CHECKING:
     from recollect.store import ChangeHeader
@@ -79,6 +82,8 @@ _CONNECT_S = 5.0
 _SYNC_S = 60.0  # after which the server counts as hung
 _LOOK_S = 30.0  # at the latest: a connection that was cut in silence never tells
 _RETRY_S = (2.0, 120.0)
+_FRESH_S = 3.0  # a copy that a command takes as it is: one of several in a row asks
+_ASK_AGAIN_S = 60.0  # after a command waited in vain, the next ones do not wait
 
 
 class Synced(NamedTuple):
@@ -318,6 +323,35 @@ def sync_now(app: App, team: Team) -> str:
         later = f" {counted(len(left), 'change')} will be sent when it answers." if left else ""
         return f"{problem.message}{later}"
     return ""
+
+
+def refresh_copy(app: App) -> str:
+    """For a command that reads: an old copy is brought up to date first. Where that fails, how old the copy is, in
+    words. A server that was just asked in vain is left alone for a while."""
+    team = current_team(app)
+    if team is None or app.store_path(app.scope) is None:
+        return ""  # nothing is made here by looking
+    now = app.clock.now()
+    mirror = MIRROR.read(app.reader(Scope.TEAM))
+    if 0 <= now.micros - mirror.at < _FRESH_S * 1_000_000:
+        return ""
+    if 0 <= now.micros - mirror.failed_at < _ASK_AGAIN_S * 1_000_000:
+        return _describe_copy(team, mirror, now)
+    try:
+        with connection(team, teams.REFRESH_S) as server:
+            sync_with(app, team, server)
+    except RecollectError as problem:
+        say_once(app, team, problem)
+        with suppress(RecollectError):
+            MIRROR.write(app.writer(Scope.TEAM), replace(mirror, failed_at=now.micros))
+        return f"{_describe_copy(team, mirror, now)} {problem.message}"
+    return ""
+
+
+def _describe_copy(team: Team, mirror: Mirror, now: Moment) -> str:
+    if not mirror.at:
+        return f"What team {team.name} shares was never fetched."
+    return f"What team {team.name} shares was last fetched {ago(Moment(mirror.at), now)}."
 
 
 def say_once(app: App, team: Team, problem: RecollectError) -> None:

@@ -66,6 +66,11 @@ class Op(NamedTuple):
     ] = ()  # the parameters that make it impossible to undo: a person is asked first
 
     @property
+    def reads_memories(self) -> bool:
+        """Whether what colleagues share can be part of what it shows."""
+        return self.group in (Group.MEMORIES, Group.NOTES) or self.name == "status"
+
+    @property
     def function(self) -> Callable[..., Result]:
         module, name = self.target.split(":")
         room = "recollect" if "." in module else "recollect.ops"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import getpass
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -98,15 +99,15 @@ def create(
         return Summary(f"Would create team {name}.", {"team": name, "dry_run": True})
     from recollect.store.postgres_admin import create_team, without_password
 
-    made = create_team(storable(url), name)
+    made = create_team(_clean_address(url), name)
     team, notes = _begin(app, name, made, person, None)
     if rules is not None:
         with connection(team) as server:
             RULE_POLICY.write(server, rules)
-    join_line = f"Colleagues join with: recollect team join {name} {without_password(made.url)}"
     notes += (
-        join_line,
-        f"The password for it is in {app.home.teams / f'{name}.json'}: hand it over in private.",
+        f"Colleagues join with: recollect team join {name} {shlex.quote(without_password(made.url))}",
+        f"It asks them for the password, which is in {app.home.teams / f'{name}.json'}: "
+        "hand it over in private.",
     )
     return _report_joined(app, team, "ready", notes)
 
@@ -124,11 +125,28 @@ def join(
         return Summary(f"Would join team {name}.", {"team": name, "dry_run": True})
     from recollect.store.postgres_admin import join_team
 
-    login = Team(name, "", storable(url), "", "", password_command or "")
+    login = Team(name, "", _clean_address(url), "", "", password_command or "")
     team, notes = _begin(
         app, name, join_team(teams.login_url(login), name), person, password_command
     )
     return _report_joined(app, team, "joined", notes)
+
+
+def _clean_address(url: str) -> str:
+    """One that came through a pipe ends in a newline."""
+    return storable(url).strip()
+
+
+def add_password(url: str, password: str) -> str:
+    """The address with the password that a person typed."""
+    from recollect.store.postgres_admin import with_password
+
+    return with_password(_clean_address(url), password)
+
+
+def refresh_copy(app: App) -> str:
+    """Before a command reads: what colleagues share is fetched, or it is said how old the copy is."""
+    return team_sync.refresh_copy(app) if app.home.teams.is_dir() else ""
 
 
 def _check_name(name: str) -> None:

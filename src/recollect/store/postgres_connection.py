@@ -79,7 +79,10 @@ def driver() -> Any:
     try:
         import psycopg
     except ImportError:
-        hint = "pip install 'recollect[team]'"
+        hint = (
+            "In the clone: `uv tool install '.[team]'`, or `pip install '.[team]'`; "
+            "elsewhere: `pip install 'recollect[team]'`."
+        )
         raise StoreError(
             "Teams need the package psycopg, which is not installed.", hint=hint
         ) from None
@@ -369,10 +372,15 @@ def _reason(problem: Exception, params: dict[str, str]) -> str:
     return (first.replace(password, "***") if password else first).rstrip(".")
 
 
+_HOW_TO_LOG_IN = (
+    "At a terminal you are asked for it. Elsewhere hand the whole address over by standard input "
+    "(`recollect team join NAME - < FILE`), or name a command that prints it (--password-command)."
+)
+
 # By SQLSTATE, the first that fits: our error, the message and what to do next.
 _ERRORS: tuple[tuple[str, type[RecollectError], str, str], ...] = (
-    ("28", TeamRefused, "The team's server ({0}) does not accept this login.", "Ask for a new one: the team's creator "
-     "runs `recollect team` again, or an administrator does."),
+    ("28", TeamRefused, "The team's server ({0}) does not accept this login.", "Check its password, or ask for a "
+     "new login: the team's creator runs `recollect team create` again."),
     ("3D000", StoreForeign, "The server ({0}) has no such database.", "Check the address."),
     ("55P03", errors.StoreBusy, "Another member of the team is writing.", f"{_NOTHING} Try again in a moment."),
     ("40", errors.StoreBusy, "Another member of the team is writing.", f"{_NOTHING} Try again in a moment."),
@@ -403,6 +411,11 @@ def translated_error(
         and re.search(r"password|authentication", reason)
     ):
         state = "28"  # libpq gives no state for what happens while it connects
+    if state.startswith("28") and is_new and not params.get("password"):
+        message = (
+            f"The team's server ({_place(params)}) asks for a password, and the address has none."
+        )
+        return errors.PasswordMissing(message, hint=_HOW_TO_LOG_IN)
     diagnosis = getattr(getattr(problem, "diag", None), "message_primary", None)
     reason = diagnosis or reason
     for begins, error, message, hint in _ERRORS:
