@@ -178,7 +178,7 @@ def _judge(told: str, some: Sequence[Payload], count: _Count) -> None:
 
 
 def _is_named(notice: str) -> bool:
-    return notice.startswith("Loaded ")
+    return notice.startswith(("Loaded ", "Recollect: told "))
 
 
 def _opens_again(inside: str) -> bool:
