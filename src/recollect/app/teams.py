@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,10 +21,13 @@ from recollect.app.states import (
     TEAM_LINK,
     Mirror,
     OutgoingChange,
+    SharedProject,
     TeamLink,
 )
+from recollect.base import project as projects
 from recollect.base.errors import BadInput, NotFound
 from recollect.base.files import make_private_folder, read_limited, write_private
+from recollect.base.git_files import NO_COMMIT
 from recollect.base.structs import Struct, replace
 from recollect.base.text import blake2b, storable
 from recollect.lifecycle import sharing
@@ -47,7 +50,7 @@ if TYPE_CHECKING:
 OFF = "off"
 _SETTING, _SHARE = "MEMORY_TEAM", "MEMORY_TEAM_SHARE"
 _MAX_FILE_BYTES = 65_536
-_GIT_TIMEOUT_S = 10.0
+_MAX_COMMITS = 1_000_000
 _PASSWORD_TIMEOUT_S = 20.0
 COMMAND_S = 5.0  # how long a command waits for the server
 REFRESH_S = 2.0  # how long one that only reads does, before it answers from the copy here
@@ -193,32 +196,40 @@ def _mirrors(home: Home) -> Iterator[tuple[Path, Mirror, int]]:
 
 
 def identify(app: App) -> Identity:
-    """Asks git. Two copies are one project where the first commit and the remote agree."""
+    """For a person who links this project. Two copies are one project where the first commit and the remote agree.
+    Reads the whole history, in our own code: git would run what a repository's configuration names."""
     project = app.require_project()
-    if project.common_dir and (project.common_dir / "shallow").exists():
+    repository = projects.linked_repository(project)
+    if repository is not None and repository.is_shallow:
         hint = "`git fetch --unshallow` brings the rest."
         raise BadInput(
             "This clone has only a part of the history, so its first commit is not known.",
             hint=hint,
         )
-    first = _git(project.root, "rev-list", "--max-parents=0", "HEAD").split()
-    if not first:
+    first = repository.first_commit(_MAX_COMMITS) if repository else NO_COMMIT
+    if first == NO_COMMIT or repository is None:
         hint = "Colleagues' copies are recognised by it: commit something first."
         raise BadInput("This project has no first commit.", hint=hint)
-    remote = normal_remote(_git(project.root, "config", "--get", "remote.origin.url"))
-    id = blake2b(f"{first[-1]}\n{remote}".encode(), digest_size=8).hexdigest()
-    return Identity(id, project.name, first[-1], remote)
+    if not first.id:
+        hint = "Colleagues' copies are recognised by it. `git fsck` says what is wrong."
+        raise BadInput(f"This project's first commit is not known: {first.why_not}.", hint=hint)
+    remote = normal_remote(repository.remote)
+    id = blake2b(f"{first.id}\n{remote}".encode(), digest_size=8).hexdigest()
+    return Identity(id, project.name, first.id, remote)
 
 
-def _git(root: Path, *arguments: str) -> str:
-    try:
-        ran = subprocess.run(
-            ["git", "-C", str(root), "--no-optional-locks", *arguments],  # noqa: S607
-            capture_output=True, timeout=_GIT_TIMEOUT_S, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return ran.stdout.decode(errors="replace").strip() if ran.returncode == 0 else ""
+def recognise(app: App, shared: Mapping[str, SharedProject]) -> Identity | None:
+    """Which of the team's projects this folder says it is. For a folder that nobody has linked: it looks for two
+    things that are named, and goes through no history."""
+    project = app.require_project()
+    repository = projects.repository(project)
+    if repository is None or repository.is_shallow:
+        return None
+    remote = normal_remote(repository.remote)
+    for id, known in shared.items():
+        if known.remote == remote and repository.has_root_commit(known.first_commit):
+            return Identity(id, project.name, known.first_commit, remote)
+    return None
 
 
 def normal_remote(url: str) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from recollect.base.errors import BadInput, Conflict, HomeRefused
 
@@ -97,12 +97,19 @@ def _write(
                 sync_folder(folder)
 
 
-def read_limited(path: Path, max_bytes: int, *, follow: bool = False) -> bytes:
-    """The whole of a regular file of at most `max_bytes`; OSError for anything else."""
+@contextmanager
+def open_regular(path: Path, *, follow: bool = False) -> Iterator[BinaryIO]:
+    """A regular file, to be read; OSError for anything else, such as a pipe on which one would wait for ever."""
     fd = os.open(path, os.O_RDONLY | _NO_BLOCK | _BINARY | (0 if follow else _NO_FOLLOW))
     with open(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise OSError(errno.EINVAL, "Not a regular file", str(path))
+        yield file
+
+
+def read_limited(path: Path, max_bytes: int, *, follow: bool = False) -> bytes:
+    """The whole of a regular file of at most `max_bytes`; OSError for anything else."""
+    with open_regular(path, follow=follow) as file:
         found = file.read(max_bytes + 1)
     if len(found) > max_bytes:
         raise OSError(errno.EFBIG, f"Larger than {max_bytes} bytes", str(path))

@@ -15,7 +15,7 @@ import re
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.base.errors import NotFound
 from recollect.base.files import (
@@ -26,6 +26,9 @@ from recollect.base.files import (
     write_private,
 )
 from recollect.base.text import storable
+
+if TYPE_CHECKING:
+    from recollect.base.git_files import Repository
 
 ID_FILE = "recollect-id"
 _ATTACHED = "attached"
@@ -196,6 +199,28 @@ def _path_key(folder: str) -> str:
     import hashlib  # only where there is no id to read
 
     return "p" + hashlib.sha256(os.fsencode(os.path.normcase(folder))).hexdigest()[:31]
+
+
+def repository(project: Project) -> Repository | None:
+    """Its git repository, to be read by our own code."""
+    if project.common_dir is None:
+        return None
+    from recollect.base.git_files import Repository  # no hook needs it before its answer
+
+    git_dir = _git_dir(str(project.root)) or project.common_dir
+    return Repository(Path(git_dir), project.common_dir)
+
+
+def linked_repository(project: Project) -> Repository | None:
+    """The same for a person who names this project as theirs: also where its git dir stands apart, or borrows objects
+    from another repository."""
+    git_dir = project.common_dir or _git_dir(str(project.root))
+    if git_dir is None:
+        return None
+    from recollect.base.git_files import Repository
+
+    head_dir = _git_dir(str(project.root)) or git_dir
+    return Repository(Path(head_dir), Path(git_dir), follow_alternates=True)
 
 
 def claim(projects: Path, project: Project, fresh: str) -> Project:

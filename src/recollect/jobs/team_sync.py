@@ -36,13 +36,13 @@ from recollect.app.teams import (
     Team,
     connection,
     current_team,
-    identify,
     joined_teams,
     link,
     load_whole,
     login_url,
     outgoing,
     queue,
+    recognise,
 )
 from recollect.base.errors import (
     BadInput,
@@ -409,14 +409,10 @@ def _offer_link(app: App, team: Team, server: PostgresStore, memo: Memo) -> None
     """Colleagues share memories of a project that looks like this one: whether it is, a person says. Asked once."""
     if app.project is None or link(app) != TeamLink() or TeamLink in memo:
         return
-    memo[TeamLink] = True  # git goes through the whole history for it
-    try:
-        found = identify(app)
-    except RecollectError:
-        return  # nothing to be recognised by
-    if TEAM_PROJECTS.find(server, found.id):
-        TEAM_LINK.write(app.writer(Scope.PROJECT), TeamLink(project=found.id))
-        about = f"team {team.name} shares memories of this project ({found.description})"
+    memo[TeamLink] = True
+    if identity := recognise(app, TEAM_PROJECTS.find_all(server)):
+        TEAM_LINK.write(app.writer(Scope.PROJECT), TeamLink(project=identity.id))
+        about = f"team {team.name} shares memories of this project ({identity.description})"
         notices.add(app, f"Recollect: {about} \u00b7 recollect team link")
 
 
