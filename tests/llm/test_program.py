@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench.calls import run_calls
+from recollect.base.paths import find_program
 from recollect.llm import model_calls
 from tests.daemon.real import soon
 
@@ -171,6 +172,7 @@ def test_grandchildren_end_with_it_even_those_that_left_its_group(
 
 ASKER = """
 import sys
+from recollect.base.paths import find_program
 from recollect.llm import model_calls
 model_calls.run_program((sys.argv[1],), text="", environ={}, folder=sys.argv[2], seconds=600)
 """
@@ -209,19 +211,15 @@ def test_a_program_is_found_on_absolute_folders_of_the_path_alone_and_only_if_it
     there = script(tmp_path / "other", "", "claude")
     (tmp_path / "plain").touch(0o600)
 
-    assert model_calls.find_program("claude", f".:{tmp_path / 'other'}", tmp_path) == there
-    assert (
-        model_calls.find_program("~/claude", "", tmp_path)
-        == model_calls.find_program(here, "", tmp_path)
-        == here
-    )
+    assert find_program("claude", f".:{tmp_path / 'other'}", tmp_path) == there
+    assert find_program("~/claude", "", tmp_path) == find_program(here, "", tmp_path) == here
     for word, path in (
         ("claude", ":."),
         ("./claude", str(tmp_path)),
         ("plain", str(tmp_path)),
         (str(tmp_path), ""),
     ):
-        assert model_calls.find_program(word, path, tmp_path) == ""
+        assert find_program(word, path, tmp_path) == ""
 
 
 def test_a_fresh_install_calls_nobody_and_one_that_is_switched_on_keeps_within_its_budget(

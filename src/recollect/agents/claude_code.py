@@ -19,6 +19,7 @@ from recollect.agents.base_agent import as_text, blocks, inner, joined_text, pro
 from recollect.agents.claude_memory import ClaudeMemory
 from recollect.agents.transcript import Cursor, Head, Line, Tail, Utterance, Voice, moment
 from recollect.base.moment import Moment
+from recollect.base.paths import find_program
 from recollect.base.structs import replace
 from recollect.base.text import storable
 from recollect.model.session import Event, EventName, Reply, SubagentReport, SubagentState, ToolCall
@@ -167,9 +168,8 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
         return path, Path(__file__).with_name("skill.md").read_text(encoding="utf-8")
 
     def hooks(self, places: Places) -> tuple[Hook, ...]:
-        import shutil
-
-        program = shutil.which(self.PROGRAM, path=places.environ.get("PATH", os.defpath))
+        path = places.environ.get("PATH", os.defpath)
+        program = find_program(self.PROGRAM, path, places.user_home)
         version = _version(program) if program else None  # unknown: a current one
         known = [
             event
@@ -375,7 +375,13 @@ def _version(program: str) -> list[int] | None:
 
     try:
         said = subprocess.run(
-            [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=10
+            [program, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=10,
+            cwd=os.path.dirname(
+                program
+            ),  # not the folder of a project, whose settings it might read
         )
     except (OSError, subprocess.SubprocessError):
         return None

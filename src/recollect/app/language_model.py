@@ -20,7 +20,7 @@ from recollect.app.core import App
 from recollect.app.states import SPENT
 from recollect.base.errors import BadInput, NotFound, RecollectError
 from recollect.base.files import make_private_folder, read_limited
-from recollect.base.paths import user_home
+from recollect.base.paths import find_program, user_home
 from recollect.base.post import read_key
 from recollect.base.settings import environment
 from recollect.base.text import storable
@@ -191,11 +191,7 @@ def _command_sender(app: App, question: Ask, key: str, seconds: float) -> Callab
         words = shlex.split(app.settings.text("MEMORY_LLM_COMMAND"))
     except ValueError:  # a quotation mark that does not close
         words = []
-    path = (
-        model_calls.find_program(words[0], outer.get("PATH", os.defpath), user_home(outer))
-        if words
-        else ""
-    )
+    path = find_program(words[0], outer.get("PATH", os.defpath), user_home(outer)) if words else ""
     if not path:
         raise BadInput("MEMORY_LLM_COMMAND names no program.", hint="recollect config")
     model = question.model or app.settings.text("MEMORY_LLM_MODEL")

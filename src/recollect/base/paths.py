@@ -44,6 +44,23 @@ def user_home(environ: Mapping[str, str] | None = None) -> Path:
     return Path(os.path.normpath(named))
 
 
+def find_program(word: str, search_path: str, user_home: Path) -> str:
+    """The absolute path of the program that a word names; empty if it cannot be run. Only absolute folders of PATH
+    count: a relative one would be a folder of whatever project we are in."""
+    if word.startswith("~/"):
+        word = str(user_home) + word[1:]
+    folders = [""] if os.sep in word else search_path.split(os.pathsep)
+    endings = [""]
+    if sys.platform == "win32":
+        endings += os.environ.get("PATHEXT", ".EXE;.CMD").split(";")
+    for folder in folders:
+        for ending in endings:
+            path = os.path.join(folder, word + ending)
+            if os.path.isabs(path) and os.path.isfile(path) and os.access(path, os.X_OK):
+                return path
+    return ""
+
+
 class Home:
     def __init__(self, root: Path) -> None:
         self.root = root

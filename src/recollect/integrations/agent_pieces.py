@@ -21,6 +21,7 @@ from recollect import __version__
 from recollect.agents import DEFAULT_HOST, Ability, Addon, Level, agent, callers, default_agent
 from recollect.app.core import App
 from recollect.base.errors import BadInput, RecollectError
+from recollect.base.paths import find_program, user_home
 from recollect.base.settings import environment
 from recollect.base.text import clip, counted, one_line
 from recollect.integrations import settings_text
@@ -131,8 +132,10 @@ def find_hooks(prefix: str, settings: Mapping[str, Any]) -> list[KeyPath]:
 def short_command(receipts: Receipts) -> OwnFile | None:
     """`ai` beside `recollect`, unless that name means something to this person already."""
     path = environment().get("PATH", os.defpath)
-    program, known = shutil.which("recollect", path=path), shutil.which(SHORT_NAME, path=path)
-    if sys.platform == "win32" or program is None or known is not None or receipts.of(COMMAND):
+    home = user_home(environment())
+    program = find_program("recollect", path, home)
+    known = shutil.which(SHORT_NAME, path=path)
+    if sys.platform == "win32" or not program or known is not None or receipts.of(COMMAND):
         return None
     place = Path(os.path.abspath(program)).with_name(SHORT_NAME)
     return short_command_at(place) if os.access(place.parent, os.W_OK) else None
@@ -152,7 +155,7 @@ def agents_here(app: App) -> tuple[str, ...]:
     return tuple(
         host
         for host, one in known
-        if shutil.which(one.PROGRAM or host, path=path) or one.folder(at).is_dir()
+        if find_program(one.PROGRAM or host, path, at.user_home) or one.folder(at).is_dir()
     )
 
 

@@ -36,16 +36,6 @@ class Run(NamedTuple):
     problem: str = ""
 
 
-def find_program(word: str, search_path: str, user_home: Path) -> str:
-    """The absolute path of the program that a word names; empty if it cannot be run. Only absolute folders of PATH
-    count: a relative one would be a folder of whatever project we are in."""
-    if word.startswith("~/"):
-        word = str(user_home) + word[1:]
-    folders = [""] if os.sep in word else search_path.split(os.pathsep)
-    paths = filter(os.path.isabs, (os.path.join(folder, word) for folder in folders))
-    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), "")
-
-
 def run_program(
     argv: Sequence[str], *, text: str, environ: Mapping[str, str], folder: str, seconds: float
 ) -> Run:
