@@ -45,6 +45,8 @@ MAX_TOPICS = 50
 _SET_ASIDE = "set-aside"
 IMPORT_ACTOR = "import"  # in the journal: words that somebody else kept before us
 MOST_LISTED = 100  # memories of a change that the journal lists
+# Of a history, to find its first commit: for a command, and while a hook waits. A job reads longer ones.
+_COMMITS_READ, _COMMITS_READ_AT_ONCE = 20_000, 300
 _TRIES = 3  # a plan made from a state that another process changed meanwhile is made anew
 Progress = Callable[
     ..., None
@@ -69,6 +71,7 @@ class App:
         self._change = ""  # the id of what is committed as one change
         self.queued_changes: set[str] = set()  # for the team
         self.is_unsent = False  # some of them wait
+        self._is_settled = False  # the project's store is bound to the tree that it is used from
         self._redactor: Redactor | None = None
         self._embedder: Embedder | None = None
 
@@ -78,7 +81,7 @@ class App:
         environ = environment()
         place = Home(home(environ))
         place.check()
-        found = projects.find(cwd, user_home(environ))
+        found = projects.locate(place.projects, cwd, user_home(environ))
         settings = load(place.conf, found.conf if found else None, environ)
         return cls(home=place, project=found, settings=settings, clock=SystemClock(), **options)  # type: ignore[arg-type]
 
@@ -128,7 +131,20 @@ class App:
                 )
                 path = projects.make_store_folder(self.home.projects, self.project) / "memory.db"
                 projects.prepare_view(self.project.root)
+        if scope is Scope.PROJECT:
+            self._settle()
         return self._opened(path, read_only=False)
+
+    def _settle(self) -> None:
+        """Once: what this project is recognised by, in its tree and beside its store."""
+        if self._is_settled or self.dry_run or self.project is None:
+            return
+        self._is_settled = True
+        max_commits = _COMMITS_READ if self.actor == "user" else _COMMITS_READ_AT_ONCE
+        with suppress(OSError, HomeRefused):
+            self.project = projects.settle(
+                self.home.projects, self.project, fresh_key(), max_commits
+            )
 
     def scopes(self) -> Iterator[tuple[Scope, LocalStore]]:
         """The stores that exist, the project's first, the team's last."""

@@ -7,7 +7,6 @@ changes it; jobs/team_sync.py sends it, and brings the mirror up to date. A team
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -27,9 +26,9 @@ from recollect.app.states import (
 from recollect.base import project as projects
 from recollect.base.errors import BadInput, NotFound
 from recollect.base.files import make_private_folder, read_limited, write_private
-from recollect.base.git_files import NO_COMMIT
+from recollect.base.git_files import NO_COMMIT, normal_remote
 from recollect.base.structs import Struct, replace
-from recollect.base.text import blake2b, storable
+from recollect.base.text import blake2b
 from recollect.lifecycle import sharing
 from recollect.lifecycle.sharing import Whole
 from recollect.model import plan as plans
@@ -230,24 +229,6 @@ def recognise(app: App, shared: Mapping[str, SharedProject]) -> Identity | None:
         if known.remote == remote and repository.has_root_commit(known.first_commit):
             return Identity(id, project.name, known.first_commit, remote)
     return None
-
-
-def normal_remote(url: str) -> str:
-    """One spelling for `git@host:team/shop.git` and `https://user:token@host/team/shop`, without any login; a path of
-    this machine only by a hash."""
-    from urllib.parse import urlsplit
-
-    url = storable(url)
-    found = re.fullmatch(r"(?:[^@/:]+@)?([A-Za-z0-9.-]+):(?!/)([^?#]*)", url)
-    try:
-        parts = urlsplit(url)
-        host, path = (found[1], found[2]) if found else (parts.hostname or "", parts.path)
-    except ValueError:
-        host, path = "", url
-    path = path.strip("/").removesuffix(".git").strip("/")
-    if not host:
-        return f"local {blake2b(url.encode(), digest_size=6).hexdigest()}" if url else ""
-    return f"{host.lower()}/{path}"
 
 
 def link(app: App) -> TeamLink:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.base.files import open_regular, read_limited
+from recollect.base.text import blake2b, storable
 
 _MAX_CONFIG_BYTES = 262_144
 _MAX_POINTER_BYTES = 8_192
@@ -188,6 +189,24 @@ def _alternates(own: Path) -> list[Path]:
             if other not in folders and len(folders) < _MAX_STORES:
                 folders.append(other)
     return folders[1:]
+
+
+def normal_remote(url: str) -> str:
+    """One spelling for `git@host:team/shop.git` and `https://user:token@host/team/shop`, without any login; a path of
+    this machine only by a hash."""
+    from urllib.parse import urlsplit
+
+    url = storable(url)
+    found = re.fullmatch(r"(?:[^@/:]+@)?([A-Za-z0-9.-]+):(?!/)([^?#]*)", url)
+    try:
+        parts = urlsplit(url)
+        host, path = (found[1], found[2]) if found else (parts.hostname or "", parts.path)
+    except ValueError:
+        host, path = "", url
+    path = path.strip("/").removesuffix(".git").strip("/")
+    if not host:
+        return f"local {blake2b(url.encode(), digest_size=6).hexdigest()}" if url else ""
+    return f"{host.lower()}/{path}"
 
 
 # Objects.

@@ -6,6 +6,11 @@ are never a project.
 
 A stranger may have written anything in a tree, so a pointer out of it counts only if the place it names points back: an
 unpacked archive could claim another project's memory. For that reason keys made of paths begin with `p`, as no id can.
+
+A path says where a project is, not which one: the folder may be removed and another put in its place. So a tree holds a
+random id (a repository in its git dir, which a clone does not carry; a folder in `.ai/`), and a store that has met one
+is given to no tree without it. An id that is still at its old place, too, came here with a copy. Who has no store but
+looks like a project that has one (the same first commit, say) is offered its memory; a person decides.
 """
 
 from __future__ import annotations
@@ -17,13 +22,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.base.errors import NotFound
+from recollect.base.errors import HomeRefused, NotFound
 from recollect.base.files import (
     PRIVATE_FILE,
     create_new,
     make_private_folder,
     read_limited,
     write_private,
+    write_view,
 )
 from recollect.base.text import storable
 
@@ -32,11 +38,14 @@ if TYPE_CHECKING:
 
 ID_FILE = "recollect-id"
 _ATTACHED = "attached"
+_OWNER = "owner"  # in a store under a path: the id of the tree that it belongs to
+_OFFERED = "offered"  # in a new store: others that may be this project's
 _CARD = "project.json"
 # Patterns stay text until used: most commands need one of them.
 _ID = r"[0-9a-f]{32}"
 _KEY_CHARS_SHOWN = 12
 _FOLDER = r"[A-Za-z0-9._-]{1,60}-[0-9a-fp][0-9a-f]{11}"
+_MAX_OFFERS = 3
 _WORKTREE_LINE = r'(?i:worktree)\s*=\s*"?([^"\x00]+?)"?'
 
 # `recall/` is not among them: nothing is ever written there, and some agents refuse to read what is ignored.
@@ -44,8 +53,10 @@ _IGNORED = """\
 # State that Recollect shows here. It is yours alone and changes all the time.
 /heartbeat.json
 /focus.json
+/recollect-id
 /.gitignore
 """
+_IGNORED_BEFORE = _IGNORED.replace(f"/{ID_FILE}\n", "")
 
 
 class Project(NamedTuple):
@@ -55,6 +66,8 @@ class Project(NamedTuple):
     common_dir: Path | None
     # 32 characters: an id kept in the common dir, or `p` and a hash of the path.
     key: str
+    # The id that stands in `.ai/`, for a folder that is no repository, or was none.
+    mark: str = ""
 
     @property
     def conf(self) -> Path:
@@ -87,6 +100,30 @@ def find(cwd: Path, user_home: Path) -> Project | None:
     return _project(viewed or here)
 
 
+def locate(projects: Path, cwd: Path, user_home: Path) -> Project | None:
+    """The same, as this home knows it: a copy of a repository that is still at its old place does not go by the id that
+    was copied along."""
+    project = find(cwd, user_home)
+    if project is None or project.common_dir is None:
+        return project
+    if re.fullmatch(_ID, project.key) and _is_held_elsewhere(projects, project):
+        return project._replace(key=_path_key(_anchor(str(project.common_dir))))
+    return project
+
+
+def _is_held_elsewhere(projects: Path, project: Project) -> bool:
+    """Whether another repository that is there now has the same id, and was the first to."""
+    for folder in _folders(projects, project.key):
+        first = _card(folder).get("common_dir", "")
+        if not first or first == str(project.common_dir):
+            return False
+        with suppress(OSError):
+            if project.common_dir and os.path.samefile(first, project.common_dir):
+                return False
+        return _pointer(os.path.join(first, ID_FILE), _ID) == project.key
+    return False
+
+
 def _is_barred(folder: str, barred: frozenset[str]) -> bool:
     return folder in barred or os.path.dirname(folder) == folder
 
@@ -105,7 +142,8 @@ def _project(root: str, common: str | None = None, named: str = "") -> Project:
         _anchor(common) if common else root
     )
     name = storable(os.path.basename(named or root)) or "project"
-    return Project(Path(root), name, Path(common) if common else None, key)
+    mark = "" if re.fullmatch(_ID, key) else _pointer(os.path.join(root, ".ai", ID_FILE), _ID)
+    return Project(Path(root), name, Path(common) if common else None, key, mark)
 
 
 def _git_project(folder: str, barred: frozenset[str]) -> Project | None:
@@ -231,12 +269,67 @@ def claim(projects: Path, project: Project, fresh: str) -> Project:
         or store_folder(projects, project)
     ):
         return project
+    return _give_id(projects, project, fresh)
+
+
+def _give_id(projects: Path, project: Project, fresh: str) -> Project:
+    """Where it cannot be written, the project goes on by its path."""
+    if project.common_dir is None:
+        return project
     if not re.fullmatch(_ID, fresh):
         raise ValueError("an id is 32 hex digits")
-    with suppress(OSError):
-        create_new(project.common_dir / ID_FILE, fresh + "\n", mode=PRIVATE_FILE)
+    path = project.common_dir / ID_FILE
+    carried = project._replace(key=_pointer(str(path), _ID))
+    with suppress(OSError, HomeRefused):
+        if carried.key and _is_held_elsewhere(projects, carried):
+            write_private(path, fresh + "\n")
+        else:
+            create_new(path, fresh + "\n", mode=PRIVATE_FILE)
     # Read again: another process may have been first.
-    return project._replace(key=_pointer(str(project.common_dir / ID_FILE), _ID) or project.key)
+    now = project._replace(key=_pointer(str(path), _ID), mark="")
+    return now if now.key and not _is_held_elsewhere(projects, now) else project
+
+
+def settle(projects: Path, project: Project, fresh: str, max_commits: int) -> Project:
+    """Binds a store that exists to the tree it is used from, and notes what else the tree can be recognised by."""
+    own = _own_folder(projects, project)
+    if own is None:
+        return project
+    if own.name.endswith(_end(project.key)) and re.fullmatch(_ID, project.key):
+        _note_place(own, project)
+    elif project.common_dir is not None:
+        project = _bind_repository(projects, project, own, fresh)
+    else:
+        project = _bind_folder(project, own, fresh)
+    note_first_commit(projects, project, max_commits)
+    return project
+
+
+def _bind_repository(projects: Path, project: Project, own: Path, fresh: str) -> Project:
+    """A store under the path, of a folder that became a repository or from before there were ids: from now on it is
+    found by the id."""
+    if not re.fullmatch(_ID, project.key):
+        project = _give_id(projects, project, _owner(own) or fresh)
+    if re.fullmatch(_ID, project.key):
+        write_private(own / _OWNER, project.key + "\n")
+        pointer = projects / f"{_safe_name(project)}{_end(project.key)}"
+        make_private_folder(pointer)
+        write_private(pointer / _ATTACHED, own.name + "\n")
+        _note_place(pointer, project)
+    return project
+
+
+def _bind_folder(project: Project, own: Path, fresh: str) -> Project:
+    if _owner(own):
+        return project
+    path = project.root / ".ai" / ID_FILE
+    prepare_view(project.root)
+    with suppress(OSError):
+        create_new(path, fresh + "\n", mode=PRIVATE_FILE)
+    mark = _pointer(str(path), _ID)
+    if mark:
+        write_private(own / _OWNER, mark + "\n")
+    return project._replace(mark=mark)
 
 
 def store_folder(projects: Path, project: Project) -> Path | None:
@@ -249,20 +342,125 @@ def make_store_folder(projects: Path, project: Project) -> Path:
     """The same, made if it is not there."""
     folder = store_folder(projects, project)
     if folder is None:
-        name = re.sub(r"[^A-Za-z0-9._-]+", "-", project.name)[:40].strip(".-") or "project"
-        folder = projects / f"{name}-{project.key[:_KEY_CHARS_SHOWN]}"
+        offered = [store.folder.name for store in lookalikes(projects, project)]
+        folder = _free_folder(projects, project)
         make_private_folder(folder)
-    if not os.path.isdir(
-        _card(folder).get("root", "")
-    ):  # new, or the project has moved: note where it is now
-        import json
-
-        # What people see of the project. Never read to decide whose store it is.
-        card = {"name": project.name, "root": str(project.root), "key": project.key}
-        card["common_dir"] = str(project.common_dir or "")
-        # ASCII escapes: a path may hold bytes that are not text.
-        write_private(folder / _CARD, json.dumps(card, indent=2) + "\n")
+        if offered:
+            write_private(folder / _OFFERED, "\n".join(offered) + "\n")
+    if not os.path.isdir(_card(folder).get("root", "")):
+        _write_card(folder, project)  # new, or the project has moved: note where it is now
     return folder
+
+
+def _free_folder(projects: Path, project: Project) -> Path:
+    """The store of another tree that was at this path may have the name."""
+    name, end = _safe_name(project), _end(project.key)
+    folder, number = projects / f"{name}{end}", 1
+    while os.path.lexists(folder):
+        number += 1
+        folder = projects / f"{name}-{number}{end}"
+    return folder
+
+
+def _safe_name(project: Project) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", project.name)[:40].strip(".-") or "project"
+
+
+def _end(key: str) -> str:
+    return f"-{key[:_KEY_CHARS_SHOWN]}"
+
+
+def _note_place(folder: Path, project: Project) -> None:
+    """Where the owner of this id is now."""
+    card = _card(folder)
+    is_known = card.get("common_dir") == str(project.common_dir) and os.path.isdir(card["root"])
+    if not is_known:
+        _write_card(folder, project)
+
+
+def _write_card(folder: Path, project: Project, **more: str) -> None:
+    import json
+
+    # What people see of the project, and what copies are recognised by. Never read to decide whose store it is.
+    card = {"name": project.name, "root": str(project.root), "key": project.key}
+    card["common_dir"] = str(project.common_dir or "")
+    before = _card(folder)
+    card |= {name: before[name] for name in ("first_commit", "remote") if name in before}
+    # ASCII escapes: a path may hold bytes that are not text.
+    write_private(folder / _CARD, json.dumps(card | more, indent=2) + "\n")
+
+
+def note_first_commit(projects: Path, project: Project, max_commits: int) -> None:
+    """By which a clone elsewhere is recognised. Once per project: a longer history is left to who has more time."""
+    folder = store_folder(projects, project)
+    if folder is None or project.common_dir is None:
+        return
+    card = _card(folder)
+    if "first_commit" in card or card.get("root") != str(project.root):
+        return
+    own = repository(project)
+    first = own.first_commit(max_commits, mainline=True) if own else None
+    if own and first and first.id:
+        from recollect.base.git_files import normal_remote
+
+        _write_card(folder, project, first_commit=first.id, remote=normal_remote(own.remote))
+
+
+def lookalikes(projects: Path, project: Project) -> tuple[Known, ...]:
+    """Stores of others that may be this project's: their first commit is in it, or they were at this path or had the id
+    that is in it. All of that is what a tree says of itself, so it decides nothing."""
+    own = store_folder(projects, project)
+    here = repository(project)
+    found = []
+    for store in known(projects):
+        is_other = store.folder != own and not store.attached and _has_memory(store.folder)
+        if is_other and _looks_alike(store.folder, project, here):
+            found.append(store)
+    found.sort(key=lambda store: store.root != str(project.root))
+    return tuple(found[:_MAX_OFFERS])
+
+
+def _looks_alike(folder: Path, project: Project, here: Repository | None) -> bool:
+    card = _card(folder)
+    first = card.get("first_commit", "")
+    if here is not None and first:
+        if here.has_root_commit(first):
+            return True
+        from recollect.base.git_files import normal_remote
+
+        # A shallow clone has no first commit to compare.
+        remote = normal_remote(here.remote)
+        return here.is_shallow and bool(remote) and remote == card.get("remote")
+    ids = {project.mark}
+    if project.common_dir is not None:
+        ids.add(_pointer(str(project.common_dir / ID_FILE), _ID))
+    is_same_id = bool({_owner(folder), card.get("key", "")} & (ids - {""}))
+    return is_same_id or card.get("root") == str(project.root)
+
+
+def _has_memory(folder: Path) -> bool:
+    return os.path.isfile(folder / "memory.db")
+
+
+def offers(projects: Path, project: Project) -> tuple[Known, ...]:
+    """The stores that a person may want to use here: found when this project was new, until one is attached or all are
+    declined."""
+    own = _own_folder(projects, project)
+    if own is None:
+        return lookalikes(projects, project)
+    try:
+        names = os.fsdecode(read_limited(own / _OFFERED, 8_192)).split()
+    except OSError:
+        return ()
+    return tuple(store for store in known(projects) if store.folder.name in names)
+
+
+def detach(projects: Path, project: Project) -> Path:
+    """Its own store again, and nothing is offered any more."""
+    own = _own_folder(projects, project) or make_store_folder(projects, project)
+    for name in (_ATTACHED, _OFFERED):
+        (own / name).unlink(missing_ok=True)
+    return own
 
 
 def attach(projects: Path, project: Project, folder_name: str) -> Path:
@@ -283,6 +481,7 @@ def attach(projects: Path, project: Project, folder_name: str) -> Path:
         (own / _ATTACHED).unlink(missing_ok=True)
         return own
     write_private(own / _ATTACHED, target.name + "\n")
+    (own / _OFFERED).unlink(missing_ok=True)
     return make_store_folder(projects, project)
 
 
@@ -295,32 +494,69 @@ def known(projects: Path) -> tuple[Known, ...]:
         name = card.get("name") or folder.name[: -_KEY_CHARS_SHOWN - 1]
         found.append(
             Known(
-                folder, name, root, os.path.isdir(root), _pointer(str(folder / _ATTACHED), _FOLDER)
+                folder=folder,
+                name=name,
+                root=root,
+                exists=os.path.isdir(root) and _is_still_there(folder, card),
+                attached=_pointer(str(folder / _ATTACHED), _FOLDER),
             )
         )
     return tuple(found)
 
 
-def _folders(projects: Path) -> list[Path]:
+def _is_still_there(folder: Path, card: dict[str, str]) -> bool:
+    """Whether what is at its place is not another project by now."""
+    id = _owner(folder) or card.get("key", "")
+    if not re.fullmatch(_ID, id):
+        return True
+    places = [os.path.join(card["root"], ".ai", ID_FILE)]
+    if common := card.get("common_dir", ""):
+        places.append(os.path.join(common, ID_FILE))
+    elif git_dir := _git_dir(card["root"]):
+        places.append(os.path.join(git_dir, ID_FILE))
+    return any(_pointer(place, _ID) == id for place in places)
+
+
+def _folders(projects: Path, key: str = "") -> list[Path]:
+    """By name; `key`: those that were made for it."""
     try:
         names = sorted(os.listdir(projects))
     except OSError:
         return []
+    end = _end(key) if key else ""
     return [
         projects / name
         for name in names
-        if re.fullmatch(_FOLDER, name) and os.path.isdir(projects / name)
+        if name.endswith(end) and re.fullmatch(_FOLDER, name) and os.path.isdir(projects / name)
     ]
 
 
 def _own_folder(projects: Path, project: Project) -> Path | None:
     """By key alone: the name part is what the project was called when the store was made."""
-    keys = [project.key]
-    # A store from before there was an id, made where the id could not be written.
+    path_key = project.key
     if project.common_dir is not None and re.fullmatch(_ID, project.key):
-        keys.append(_path_key(_anchor(str(project.common_dir))))
-    ends, folders = ["-" + key[:_KEY_CHARS_SHOWN] for key in keys], _folders(projects)
-    return next((folder for end in ends for folder in folders if folder.name.endswith(end)), None)
+        for folder in _folders(projects, project.key):
+            return folder
+        # A store from before there was an id, or made where it could not be written.
+        path_key = _path_key(_anchor(str(project.common_dir)))
+    for folder in _folders(projects, path_key):
+        owner = _owner(folder)
+        # Where it has met no id, whoever is at the path may have it.
+        if not owner or _shows(project, owner) or not os.path.isdir(project.root):
+            return folder
+    return None
+
+
+def _shows(project: Project, id: str) -> bool:
+    """As the tree is now: another process may have given it the id a moment ago."""
+    places = [project.root / ".ai" / ID_FILE]
+    if project.common_dir is not None:
+        places.append(project.common_dir / ID_FILE)
+    return any(_pointer(str(place), _ID) == id for place in places)
+
+
+def _owner(folder: Path) -> str:
+    return _pointer(str(folder / _OWNER), _ID)
 
 
 def _resolve_attached(projects: Path, folder: Path) -> Path:
@@ -348,4 +584,12 @@ def prepare_view(root: Path) -> None:
     with suppress(OSError):
         with suppress(FileExistsError):
             os.mkdir(folder)
-        create_new(folder / ".gitignore", _IGNORED, mode=0o644)
+        if not create_new(folder / ".gitignore", _IGNORED, mode=0o644):
+            _renew_ignored(folder / ".gitignore")
+
+
+def _renew_ignored(path: Path) -> None:
+    """Only where it is ours, word for word."""
+    with suppress(OSError, HomeRefused):
+        if read_limited(path, 1_000) == _IGNORED_BEFORE.encode():
+            write_view(path, _IGNORED)

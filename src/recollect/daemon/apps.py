@@ -152,7 +152,7 @@ class Apps:
         self._clock = clock
         self._model = model
         self._max_apps = max_apps
-        # By key and root of the project; the one used last stands last.
+        # By what its tree shows, and its root; the one used last stands last.
         self._open: dict[tuple[str, str], _OpenApp] = {}
         self._guard = threading.Lock()
 
@@ -174,6 +174,7 @@ class Apps:
         finally:
             # Again: jobs wait until nobody has used it for a while, and on a busy machine a use takes long.
             entry.used_s = time.monotonic()
+            self._file_anew(entry)
             entry.lock.release()
             _close_if_dropped(entry)
 
@@ -251,7 +252,7 @@ class Apps:
 
     def _project(self, folder: str) -> Project | None:
         """None for a folder that is gone and has no memory: nothing is made for it."""
-        found = projects.find(Path(folder or NO_PROJECT), self._user_home)
+        found = projects.locate(self._home.projects, Path(folder or NO_PROJECT), self._user_home)
         is_kept = found and (
             found.root.is_dir() or projects.store_folder(self._home.projects, found)
         )
@@ -262,7 +263,7 @@ class Apps:
             return list(self._open.items())
 
     def _entry(self, project: Project | None) -> _OpenApp:
-        key = (project.key, str(project.root)) if project else ("", NO_PROJECT)
+        key = _key_of(project)
         with self._guard:
             entry = self._open.pop(key, None) or _OpenApp(
                 self._new_app(project, load(None, None, {}))
@@ -273,6 +274,20 @@ class Apps:
         for old in surplus:
             self._drop(old)
         return entry
+
+    def _file_anew(self, entry: _OpenApp) -> None:
+        """With its first write a project gets an id. Under what it showed before, another may come to the same path."""
+        key = _key_of(entry.app.project)
+        with self._guard:
+            if self._open.get(key) is entry:
+                return
+            others = {known: one for known, one in self._open.items() if one is not entry}
+            is_open = len(others) < len(self._open)
+            self._open = others
+            if is_open and key not in others:
+                self._open[key] = entry
+                return
+        entry.dropped = True
 
     def _drop(self, entry: _OpenApp) -> None:
         """Closed now, or by the thread that has it."""
@@ -316,6 +331,13 @@ class Apps:
         if not app.warm and is_small and self._model.is_ready(app.settings.text(_MODEL)):
             with suppress(ModelError, BadInput):
                 app.load_vectors()
+
+
+def _key_of(project: Project | None) -> tuple[str, str]:
+    if project is None:
+        return "", NO_PROJECT
+    kind = "repository" if project.common_dir else "folder"
+    return f"{kind} {project.key} {project.mark}", str(project.root)
 
 
 def _close_if_dropped(entry: _OpenApp) -> None:

@@ -68,6 +68,7 @@ JOBS: tuple[Job, ...] = (
     Job("transcripts", "jobs.transcripts:work", 600, quiet_s=1.5),
     Job("rule-copies", "ops.install:update_copies", 60),
     Job("vaults", "jobs.vault_sync:watch", 0.6),
+    Job("first commits", "app.offered_memory:note_first_commit", 3_600, quiet_s=5),
     Job("heartbeat", "app.session_ledger:tick", 300, light=True),
     Job("questions", "ops.turn_questions:ask_next", 2, model="required"),
     Job("team", "jobs.team_sync:work", 2, remote=True),

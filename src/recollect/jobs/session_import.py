@@ -60,7 +60,9 @@ def choose(
 
     @cache
     def find(cwd: str) -> Project | None:
-        return projects.find(Path(cwd), home) if os.path.isabs(cwd) and "\x00" not in cwd else None
+        if not os.path.isabs(cwd) or "\x00" in cwd:
+            return None
+        return projects.locate(app.home.projects, Path(cwd), home)
 
     for one in _find(app, within, [host] if host else hosts(Ability.PAST)):
         if one.problem:

@@ -303,6 +303,7 @@ class Overview(Struct):
         default_factory=dict
     )  # whether models may be asked, their cost and its limit
     embedding: Embedding | None = None
+    offers: tuple[str, ...] = ()  # memories of other folders that may be this project's
 
     def as_json(self) -> dict[str, Json]:
         stores = [

@@ -15,6 +15,7 @@ from recollect import __version__
 from recollect.app import embedding
 from recollect.app.core import App, backups_of, set_aside_files
 from recollect.app.memory_search import load_focus
+from recollect.app.offered_memory import offer_lines
 from recollect.app.states import CAPTURED
 from recollect.base import settings
 from recollect.base.errors import BadInput, ModelBroken, ModelMissing, NotFound, RecollectError
@@ -74,6 +75,8 @@ def status(app: App) -> Overview:
         captured=CAPTURED.read(app.reader(app.scope)), quiet=list_memories(app, Query(), 1, "", muted=True).total,
         mirrors=install.copies_status(app), focus=tuple(list_focus(load_focus(app))),
         llm=language_model.summarize_spending(app), embedding=embedding.read_vector_status(app),
+        # Not for agents: the names of other projects are no business of a folder that looks like one of them.
+        offers=offer_lines(app) if app.actor == "user" else (),
     )  # fmt: skip
 
 
@@ -179,6 +182,7 @@ def doctor(app: App) -> Checkup:
             "recollect recover",
         ),
     ]
+    checks += [Check("memory", Mark.WARN, *line.split("; ", 1)) for line in offer_lines(app)]
     checks += [Check(name, Mark.GOOD, state) for name, state in install.copies_status(app).items()]
     checks += [
         *notes.checks(app),

@@ -299,7 +299,9 @@ def replay(
         )
     first_day = read_day("since", since)
     at = (
-        projects.find(Path(project), user_home(environment())) if project else app.require_project()
+        projects.locate(app.home.projects, Path(project), user_home(environment()))
+        if project
+        else app.require_project()
     )
     if at is None:
         raise NotFound(

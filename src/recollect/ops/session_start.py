@@ -13,6 +13,7 @@ from recollect.app import notices, session_ledger
 from recollect.app.core import App
 from recollect.app.memory_search import rules_in_force
 from recollect.app.note_files import NO_FILE, NOTE_FILES, KnownFile, vault_scopes
+from recollect.app.offered_memory import offer_lines
 from recollect.app.states import ALLOWED_NOTES, SESSIONS
 from recollect.base.errors import NotFound, RecollectError, StoreDamaged
 from recollect.base.ids import fresh_key
@@ -50,6 +51,8 @@ def start_session(request: HookRequest) -> HookReply:
     hook_reply.sweep_old_answers(request.folder, event.at)
     is_known, is_compacted = session_ledger.load(app, event) is not None, source == "compact"
     session = session_ledger.load_or_new(app, event)
+    # Before anything is written: with its first store the project counts as known.
+    offered = () if is_compacted else tuple(f"Recollect: {line}" for line in offer_lines(app))
     if not is_compacted:  # a session without a message is the next to be counted
         notices.toast(app, f"Session {session.number or SESSIONS.read(app.reader(app.scope)) + 1}")
     if source in _FORGETFUL_STARTS:  # it gets a new ledger
@@ -78,7 +81,7 @@ def start_session(request: HookRequest) -> HookReply:
     )  # fmt: skip
     what, loaded = f"session start ({source or 'startup'})", {**notes, **rules, **threads}
     listed = hook_reply.list_loaded(app, what, loaded, injection)
-    notice = (injection.notice, "" if is_compacted else withheld)
+    notice = (injection.notice, "" if is_compacted else withheld, *offered)
     return hook_reply.inject(request, injection, key, listed=listed, notice=notice)
 
 

@@ -10,7 +10,9 @@ from recollect.app.core import App, backups_of, set_aside, set_aside_in, store_f
 from recollect.app.embedding import drop_old_vectors, fill_vectors
 from recollect.app.teams import connection, require_team
 from recollect.base import project as identity
-from recollect.base.errors import BadInput, Conflict, ModelError, StoreDamaged
+from recollect.base.errors import BadInput, Conflict, ModelError, NotFound, StoreDamaged
+from recollect.base.ids import fresh_key
+from recollect.base.project import Project
 from recollect.base.text import counted
 from recollect.model.codec import Json
 from recollect.model.memory import Memory, Message
@@ -230,18 +232,64 @@ def projects(app: App) -> Summary:
 def attach(
     app: App,
     folder: Annotated[
-        str, Arg("The store's folder, as `recollect projects` lists it.", metavar="FOLDER")
-    ],
+        str | None,
+        Arg(
+            "The store's folder, as `recollect projects` lists it; without it, the one that is offered.",
+            metavar="[FOLDER]",
+        ),
+    ] = None,
+    *,
+    off: Annotated[
+        bool, Arg("Use the memory of this folder itself again; decline offers.")
+    ] = False,
 ) -> Summary:
+    """That a person names it is what decides: what a folder says of itself may be copied from anywhere."""
     project = app.require_project()
+    if off:
+        return _detach(app, project)
+    folder = folder or _only_offer(app, project)
     if app.dry_run:
         return Summary(
             f"Would give {project.root} the memory in {folder}.",
             {"folder": folder, "dry_run": True},
         )
+    app.home.prepare()
+    # It first gets what it is known by from now on, and a store of its own to come back to.
+    project = identity.claim(app.home.projects, project, fresh_key())
+    app.close()
     target = identity.attach(app.home.projects, project, folder)
     app.log.line("attach", folder=target.name)
     return Summary(
         f"{project.root} now has the memory in {target.name}.",
         {"folder": target.name, "dry_run": False},
+        ("`recollect attach --off` takes that back.",),
     )
+
+
+def _detach(app: App, project: Project) -> Summary:
+    own = identity.store_folder(app.home.projects, project)
+    if own is None and not identity.offers(app.home.projects, project):
+        raise NotFound("Nothing is attached or offered here.", hint="`recollect projects`")
+    if app.dry_run:
+        return Summary(f"Would give {project.root} its own memory.", {"dry_run": True})
+    app.home.prepare()
+    project = identity.claim(app.home.projects, project, fresh_key())
+    app.close()
+    own = identity.detach(app.home.projects, project)
+    app.log.line("attach", folder=own.name, off=True)
+    return Summary(
+        f"{project.root} has its own memory, in {own.name}.",
+        {"folder": own.name, "dry_run": False},
+    )
+
+
+def _only_offer(app: App, project: Project) -> str:
+    offered = identity.offers(app.home.projects, project)
+    if len(offered) == 1:
+        return offered[0].folder.name
+    names = " or ".join(store.folder.name for store in offered)
+    hint = (
+        f"`recollect attach FOLDER`, where FOLDER is {names}." if names else "`recollect projects`"
+    )
+    what = "Several memories are offered here." if offered else "No memory is offered here."
+    raise NotFound(what, hint=hint)

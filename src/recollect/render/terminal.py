@@ -266,6 +266,8 @@ def _overview_blocks(overview: results.Overview, _now: Moment) -> Iterator[Block
         f"{overview.project}  {overview.root}" if overview.project else "No project here.",
         Tone.TITLE,
     )
+    for offer in overview.offers:
+        yield Line(f"{offer[:1].upper()}{offer[1:]}.", Tone.WARN)
     if not overview.stores:
         yield Line("Nothing is remembered yet. `recollect install` connects your agents.", Tone.DIM)
     for scope, _, counts in overview.stores:

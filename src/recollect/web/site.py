@@ -47,7 +47,7 @@ class Site:
     def projects(self) -> dict[str, Path]:
         """By the name in the address: the folder of each project that is there, the one we were started in first."""
         found, known = {}, projects.known(Home(home()).projects)
-        here = projects.find(self.start, user_home(environment()))
+        here = projects.locate(Home(home()).projects, self.start, user_home(environment()))
         if here is not None:
             own = projects.store_folder(Home(home()).projects, here)
             name = own.name if own else f"{here.name}-{here.key[:12]}"
