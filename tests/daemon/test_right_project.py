@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -15,7 +16,7 @@ import pytest
 
 from recollect.base.project import ID_FILE
 from recollect.wire import stub
-from tests.cli.run import run
+from tests.cli.run import Ran, run
 from tests.daemon.real import House
 from tests.team.people import ROOT, git, make_repository
 
@@ -40,6 +41,11 @@ class Machine:
         self._sessions = 0
 
     def run(self, folder: Path, *args: str, code: int = 0) -> str:
+        ran = self.attempt(folder, *args)
+        assert ran.code == code, (args, ran)
+        return ran.out if code == 0 else ran.err
+
+    def attempt(self, folder: Path, *args: str) -> Ran:
         before = Path.cwd()
         os.chdir(folder)
         try:
@@ -47,8 +53,8 @@ class Machine:
                 ran = run(*args)
         finally:
             os.chdir(before)
-        assert ran.code == code, (args, ran)
-        return ran.out if code == 0 else ran.err
+        assert "Traceback" not in ran.err, (args, ran.err)
+        return ran
 
     def begin(self, folder: Path) -> dict[str, Any]:
         """A session's start, through the program that agents call."""
@@ -77,14 +83,22 @@ class Machine:
         return [one["body"] for one in json.loads(self.run(folder, "rules", "--json"))]
 
 
+@contextmanager
+def made_machine() -> Iterator[Machine]:
+    made = Machine(Path(tempfile.mkdtemp(prefix="rcp")).resolve())
+    try:
+        made.run(made.root, "hook", "--prepare")
+        made.house.start()
+        yield made
+    finally:
+        made.house.end()
+        shutil.rmtree(made.root)
+
+
 @pytest.fixture
 def machine() -> Iterator[Machine]:
-    made = Machine(Path(tempfile.mkdtemp(prefix="rcp")).resolve())
-    made.run(made.root, "hook", "--prepare")
-    made.house.start()
-    yield made
-    made.house.end()
-    shutil.rmtree(made.root)
+    with made_machine() as made:
+        yield made
 
 
 def told(reply: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -79,7 +80,7 @@ def mcp_memory(
     user: User = False,
 ) -> Summary:
     found: list[ForeignMemory | ForeignLink] = []
-    for number, line in enumerate(_read_text(Path(file)).splitlines(), start=1):
+    for number, line in enumerate(_read_text(app, Path(file)).splitlines(), start=1):
         if line.strip():
             try:
                 read = foreign.entity_or_relation(
@@ -115,7 +116,7 @@ def memory_folder(
     for path in sorted(place.glob("*.md")):
         if owner.is_rule_file_name(path.name) or path.name == owner.INDEX_FILE:
             continue  # ours, or a list of the others
-        text = _read_text(path)
+        text = _read_text(app, path)
         head, fields = dialects.find_front(text), dict[str, str]()
         if head:
             nested = _NESTED_TYPE.search(text[: head.end])  # newer files have it one level down
@@ -148,14 +149,22 @@ def rules_file(
             "There is no file of rules here.", hint="Name one: `recollect import rules AGENTS.md`"
         )
     found = []
-    for one in (item for path in paths for item in foreign.rule_items(_read_text(path))):
+    for one in (item for path in paths for item in foreign.rule_items(_read_text(app, path))):
         verdict = find_rules(without_ours(one.body)).verdict
         is_rule = foreign.ORDER.match(one.body) or verdict.action is not Action.DROPPED
         found.append(one if one.junk or is_rule else replace(one, junk="not an instruction"))
     return _import(app, "rules", found, user=user)
 
 
-def _read_text(path: Path) -> str:
+def _read_text(app: App, path: Path) -> str:
+    """A file in the project may be a stranger's link to a private one, so it is followed within the project alone."""
+    root = app.project.root if app.project else None
+    target = Path(os.path.realpath(path))
+    is_inside = root is not None and Path(os.path.abspath(path)).is_relative_to(root)
+    if root is not None and is_inside and not target.is_relative_to(root):
+        raise BadInput(
+            f"{path} leads out of the project, to {target}.", hint="Name that file itself."
+        )
     try:
         return read_limited(path, 50_000_000, follow=True).decode("utf-8-sig")
     except UnicodeDecodeError:
