@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -193,6 +194,36 @@ def test_another_project_at_the_same_path_is_told_nothing(machine: Machine, repl
         machine.run(folder, "rule", "add", PNPM)
     replace(folder)
     check_stranger(machine, folder)
+
+
+def write_session(machine: Machine, folder: Path, words: str, at_s: float) -> None:
+    """As the agent left it, long ago."""
+    path = machine.home / ".claude" / "projects" / "-shop" / f"{words[:6].strip()}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    common = {"cwd": str(folder), "sessionId": path.stem, "timestamp": "2026-02-01T08:00:00Z"}
+    said = {
+        **common,
+        "type": "user",
+        "uuid": path.stem,
+        "message": {"role": "user", "content": words},
+    }
+    path.write_text(json.dumps(said) + "\n")
+    os.utime(path, (at_s, at_s))
+
+
+def test_past_sessions_of_another_project_at_this_path_are_not_imported(
+    machine: Machine, shop: Path
+):
+    write_session(machine, shop, "Always deploy through staging first.", 1_700_000_000)
+    replace_by_clone(shop)
+    write_session(machine, shop, "Please always write docs in German.", time.time() + 60)
+
+    said = machine.run(shop, "import", "sessions", "--json")
+
+    assert "of another project that was there before" in said
+    kept = machine.run(shop, "list", "--json") + machine.run(shop, "inbox", "list", "--json")
+    assert "staging" not in kept
+    assert json.loads(said)["projects"][0]["sessions"] == 1, "its own is read"
 
 
 def test_a_folder_that_becomes_a_repository_keeps_its_memory_and_may_move(machine: Machine):

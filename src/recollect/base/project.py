@@ -455,6 +455,23 @@ def offers(projects: Path, project: Project) -> tuple[Known, ...]:
     return tuple(store for store in known(projects) if store.folder.name in names)
 
 
+def here_since_s(projects: Path, project: Project) -> float:
+    """Since when this tree is at its path (seconds); 0 where nothing says that another project was there before."""
+    own = store_folder(projects, project)
+    is_second = any(
+        store.root == str(project.root) and store.folder != own and not store.attached
+        for store in known(projects)
+    )
+    if not is_second:
+        return 0.0
+    signs = [project.root / ".ai" / ID_FILE]
+    with suppress(OSError):
+        if project.common_dir is not None:
+            signs = [project.common_dir / name for name in os.listdir(project.common_dir)]
+        return min(os.lstat(sign).st_mtime for sign in signs)
+    return float("inf")
+
+
 def detach(projects: Path, project: Project) -> Path:
     """Its own store again, and nothing is offered any more."""
     own = _own_folder(projects, project) or make_store_folder(projects, project)

@@ -64,6 +64,10 @@ def choose(
             return None
         return projects.locate(app.home.projects, Path(cwd), home)
 
+    @cache
+    def here_since_s(project: Project) -> float:
+        return projects.here_since_s(app.home.projects, project)
+
     for one in _find(app, within, [host] if host else hosts(Ability.PAST)):
         if one.problem:
             unread.append(one)
@@ -78,6 +82,8 @@ def choose(
                 bool(path) and not is_there
             )
             project, why = (ours, why) if is_ours else (None, "of other projects")
+        if project is not None and is_there and one.changed.micros < here_since_s(project) * 1e6:
+            project, why = None, "of another project that was there before"
         if project is None or (since and one.changed < since):
             left[why] += 1
         else:
