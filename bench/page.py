@@ -100,12 +100,20 @@ def run_page(
 
 
 class Served:
-    def __init__(self, address: str, pid: int) -> None:
-        self.pid, parts = pid, urlsplit(address)
-        self._port, self._cookie = parts.port or 0, ""
-        answer, _ = self._get(f"/?{parts.query}")
-        self._cookie = (answer.getheader("set-cookie") or "").partition(";")[0]
-        self.base = (self._get("/")[0].getheader("location") or "").removesuffix("/now")
+    def __init__(self, address: str, code: str, pid: int) -> None:
+        self.pid = pid
+        self._port = urlsplit(address).port or 0
+        self._cookie, root = self._enter(code)
+        location = self._get(root)[0].getheader("location") or ""
+        self.base = location.removesuffix("/now")
+
+    def _enter(self, code: str) -> tuple[str, str]:
+        """The cookie, and where the login page leads to."""
+        line = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
+        line.request("POST", "/enter", f"code={code}", {"Origin": f"http://127.0.0.1:{self._port}"})
+        answer = line.getresponse()
+        leads_to = answer.read().decode().partition("url=")[2].partition('"')[0]
+        return (answer.getheader("set-cookie") or "").partition(";")[0], leads_to
 
     def get(self, address: str) -> bytes:
         answer, body = self._get(self.base + address)
@@ -155,7 +163,10 @@ def serving(place: House) -> Iterator[Served]:
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ, cwd=place.project
     ) as process:
         try:
-            yield Served(cast(IO[bytes], process.stdout).readline().decode().strip(), process.pid)
+            printed = cast(IO[bytes], process.stdout)
+            address = printed.readline().decode().strip()
+            code = printed.readline().decode().strip().removeprefix("Code: ")
+            yield Served(address, code, process.pid)
         finally:
             os.kill(process.pid, signal.SIGINT)
 

@@ -68,11 +68,11 @@ def _stays_here(host: object) -> bool:
     if host in (None, "", "localhost", b"localhost"):
         return True
     try:
-        return ipaddress.ip_address(
-            host.decode() if isinstance(host, bytes) else str(host)
-        ).is_loopback
+        address = ipaddress.ip_address(host.decode() if isinstance(host, bytes) else str(host))
     except ValueError:
         return False
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
 
 
 def _watch(event: str, args: tuple[Any, ...]) -> None:

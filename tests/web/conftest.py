@@ -76,7 +76,18 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
             window = windows.enter_context(browser.new_context(**given))  # type: ignore[arg-type]
             window.set_default_timeout(PATIENCE_MS)
             name, _, value = ui.cookie.partition("=")
-            window.add_cookies([{"name": name, "value": value, "url": ui.base}])
+            window.add_cookies(
+                [
+                    {
+                        "name": name,
+                        "value": value,
+                        "domain": "127.0.0.1",
+                        "path": f"{ui.root}/",
+                        "httpOnly": True,
+                        "sameSite": "Strict",
+                    }
+                ]
+            )
             tabs.append(Tab(window.new_page(), ui.base))
             return tabs[-1]
 

@@ -22,6 +22,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from tests.daemon.real import alive_in, soon
 
 WAIT_S = 60
+_FORM = "application/x-www-form-urlencoded"
 _SOURCE = Path(__file__).resolve().parent.parent.parent / "src"
 
 
@@ -96,22 +97,46 @@ class Ui:
         self.process = world.popen("ui", "--port", "0", "--no-browser", *args, stderr=handle)
         os.close(handle)
         assert self.process.stdout is not None
-        self.address = next(
-            (word for word in self.process.stdout.readline().split() if word.startswith("http")), ""
-        )
-        assert self.address, self.errors()
+        self.address = self._read_line("http")
+        self.code = self._read_line("Code: ").removeprefix("Code: ")
         self.host = urlsplit(self.address).netloc
         self.base = f"http://{self.host}"
         self.cookie = ""
+        self.root = ""  # the secret folder of every address
         self.home = ""  # the page that the address leads to
 
+    def _read_line(self, start: str) -> str:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline().strip()
+        assert line.startswith(start), (line, self.errors())
+        return line
+
+    @property
+    def file(self) -> Path:
+        """The private file that leads a browser in."""
+        [file] = self.world.root.rglob(f"page-{urlsplit(self.address).port}.html")
+        return file
+
+    @property
+    def ticket(self) -> str:
+        [ticket] = re.findall(
+            'name="ticket" value="([^"]+)"', self.file.read_text(encoding="utf-8")
+        )
+        return str(ticket)
+
+    def enter(self, headers: Mapping[str, str] | None = None, /, **fields: str) -> Answer:
+        """The form of the login page, as it sends it."""
+        sent = {"Content-Type": _FORM, "Origin": self.base, **(headers or {})}
+        return self.ask("POST", "/enter", urlencode(fields).encode(), sent)
+
     def sign_in(self) -> Ui:
-        """As a browser does that is given the address."""
-        parts = urlsplit(self.address)
-        answer = self.ask("GET", f"{parts.path or '/'}?{parts.query}")
+        """As a person does who enters the code."""
+        answer = self.enter(code=self.code)
         assert answer.cookies, (answer, self.errors())
         self.cookie = answer.cookies[0].partition(";")[0]
-        self.home = self._follow(answer.headers["Location"] or "/")
+        [leads_to] = re.findall(r'content="0; url=([^"]+)"', answer.body)
+        self.root = leads_to.rstrip("/")
+        self.home = self._follow(leads_to)
         return self
 
     def _follow(self, path: str) -> str:
@@ -124,8 +149,8 @@ class Ui:
 
     @property
     def project(self) -> str:
-        """`/p/<folder>`, which the addresses of its pages begin with."""
-        return "/".join(self.home.split("/")[:3])
+        """`/<key>/p/<folder>`, which the addresses of its pages begin with."""
+        return "/".join(self.home.split("/")[:4])
 
     def ask(
         self,
@@ -160,7 +185,7 @@ class Ui:
     def do(self, op: str, headers: Mapping[str, str] | None = None, /, **fields: str) -> Answer:
         """A form that is sent from a page of its own."""
         sent = {
-            "Content-Type": "application/x-www-form-urlencoded",
+            "Content-Type": _FORM,
             "Origin": self.base,
             **(headers or {}),
         }
@@ -190,14 +215,14 @@ def running(world: World, *args: str) -> Iterator[Ui]:
     finally:
         code = ui.end()
     assert code == 0, ui.errors()
-    assert "Traceback" not in ui.errors()
+    assert "Traceback" not in ui.errors(), ui.errors()
 
 
 def list_pages(ui: Ui, each: int = 1) -> list[str]:
     """The views that the bar names, and whatever their links lead to: `each` so many of one kind."""
     found, kinds = [ui.home], Counter([_kind(ui.home)])
     for path in found:  # grows meanwhile
-        for more in map(unescape, re.findall(r'href="(/p/[^"]*)"', ui.get(path).body)):
+        for more in map(unescape, re.findall(r'href="(/\w+/p/[^"]*)"', ui.get(path).body)):
             if more not in found and kinds[_kind(more)] < each and "act=" not in more:
                 kinds[_kind(more)] += 1
                 found.append(more)
@@ -207,5 +232,5 @@ def list_pages(ui: Ui, each: int = 1) -> list[str]:
 def _kind(path: str) -> str:
     """Two addresses of one kind differ in an id or in values alone."""
     parts = urlsplit(path)
-    view = re.sub(r"/(?:(thread|rule|note)_)?.*", r"/\1", parts.path.split("/", 3)[-1])
+    view = re.sub(r"/(?:(thread|rule|note)_)?.*", r"/\1", parts.path.split("/", 4)[-1])
     return " ".join([view, *sorted(parse_qs(parts.query))])

@@ -146,12 +146,12 @@ def _post(tab: Tab, path: str, fields: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     "back",
     ["//elsewhere.invalid", "https://elsewhere.invalid/p/", "/\\elsewhere.invalid", "\\\\elsewhere.invalid/p/",
-     "/p/\r\nX: y", "javascript:alert(1)", "/p\t//elsewhere.invalid", " //elsewhere.invalid", "http:/p/x"],
+     "{root}/p/\r\nX: y", "javascript:alert(1)", "{root}/p\t//elsewhere.invalid", " //elsewhere.invalid", "http:/p/x"],
 )  # fmt: skip
 def test_no_act_leads_away_from_here(ui: Ui, open_page: OpenPage, back: str):
     tab = open_page(ui)
     tab.go(ui.home)
-    _post(tab, "/theme", {"theme": "auto", "back": back})
+    _post(tab, f"{ui.root}/theme", {"theme": "auto", "back": back.format(root=ui.root)})
     assert urlsplit(tab.page.url).netloc == ui.host
 
 
@@ -208,7 +208,7 @@ def test_another_site_can_neither_write_nor_read_nor_frame_the_page(
                   });
                   return ATTEMPT.then((answer) => `${answer}`);
                 }""".replace("ATTEMPT", script),
-                [target, own_ui.base + own_ui.home, f"{own_ui.base}/static/page.js"],
+                [target, own_ui.base + own_ui.home, f"{own_ui.base}{own_ui.root}/static/page.js"],
             )
         except Error:
             read[name] = ""

@@ -27,7 +27,7 @@ VIEWS = ("now", "sessions", "inbox", "library", "try", "health")
 
 
 def test_the_views_are_those_that_are_tested(pages: list[str]):
-    assert set(VIEWS) <= {urlsplit(path).path.split("/")[3] for path in pages}
+    assert set(VIEWS) <= {urlsplit(path).path.split("/")[4] for path in pages}
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 400)])

@@ -66,7 +66,7 @@ def test_an_export_is_downloaded_and_can_be_imported_elsewhere_and_undone(
     assert len(lines) > 10
     file = file.rename(world.root / "memories.jsonl")
     other = "/".join(
-        [*own_ui.project.split("/")[:2], world.json("projects")["projects"][0]["folder"]]
+        [*own_ui.project.split("/")[:3], world.json("projects")["projects"][0]["folder"]]
     )
     tab.go(f"{other}/health")
     before = len(world.json("threads", cwd=world.root / "blog"))

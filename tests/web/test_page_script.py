@@ -40,9 +40,7 @@ def test_a_refusal_is_said_and_what_was_typed_stays(own_ui: Ui, open_page: OpenP
     typed.fill("Never lose what was typed.")
     tab.page.context.clear_cookies()
     typed.press("Enter")
-    expect(tab.page.locator("#bar")).to_contain_text(
-        "This page is private: Run `recollect ui` again"
-    )
+    expect(tab.page.locator("#bar")).to_contain_text("This page is private: Run recollect ui again")
     expect(typed).to_have_value("Never lose what was typed.")
     expect(tab.page.get_by_role("button", name="Add the rule")).to_be_enabled()
     tab.problems = [one for one in tab.problems if "401" not in one]

@@ -140,4 +140,4 @@ def test_where_there_are_no_sessions_the_page_says_how_to_get_some(ui: Ui):
     blog = next(
         one for one in ui.world.json("projects")["projects"] if one["folder"].startswith("blog")
     )
-    assert "recollect import sessions" in ui.get(f"/p/{blog['folder']}/sessions").body
+    assert "recollect import sessions" in ui.get(f"{ui.root}/p/{blog['folder']}/sessions").body

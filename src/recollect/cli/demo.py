@@ -1,23 +1,18 @@
-"""`recollect demo`: an agent that is corrected once and does not repeat the mistake; and for `--ui` a week of work on a
-small shop (sample.json). Everything goes through the real hooks and operations, in a scratch home with a clock of its
-own; no agent is started, and no network is used."""
+"""`recollect demo`: an agent that is corrected once and does not repeat the mistake. Everything goes through the real
+hooks and operations, in a scratch home with a clock of its own; no agent is started, and no network is used. The page
+on sample data (`--ui`) is demo_page.py's."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 from recollect.app.core import App
-from recollect.base.moment import DAY_SECONDS, Moment
-from recollect.base.settings import environment
-from recollect.base.shipped import load_table
-from recollect.cli.extras import announce_page
-from recollect.cli.stage import Stage, operate
+from recollect.base.moment import DAY_SECONDS
+from recollect.base.signals import ended_by_signals, interrupt
+from recollect.cli.stage import SCRATCH, Stage, operate
 from recollect.model.result import Step, Summary, Tour
 from recollect.ops.table import Arg
 from recollect.render.terminal import short_ids
@@ -53,7 +48,6 @@ _FAILED_SESSION = (
         {"type": "text", "text": "The tests need the database. I started it, and all 42 pass."},
     ),
 )
-_PASSED = ("PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG")
 _ENDING = (
     "That was a scratch home, and it is gone. To give your own agents this memory:",
     "",
@@ -70,11 +64,16 @@ def demo(
     ui: Annotated[bool, Arg("Open the page on sample data instead; Ctrl-C ends it.")] = False,
 ) -> Tour:
     if ui:
+        from recollect.cli.demo_page import (
+            show_page,
+        )  # with its server, which the rest does not need
+
         show_page(app.clock.now())
         return Tour((), _ENDING)
     begin = app.clock.now().plus(seconds=-DAY_SECONDS - 600)
     with (
-        tempfile.TemporaryDirectory(prefix="recollect-demo-") as scratch,
+        ended_by_signals(interrupt),
+        tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch,
         Stage(Path(scratch), "shop", begin=begin) as shop,
         Stage(Path(scratch), "blog", begin=begin) as blog,
     ):
@@ -141,87 +140,3 @@ def _rest(app: App, other_project: App) -> Iterator[Step]:
         "cd ../blog && recollect search deploy pnpm",
         elsewhere,
     )
-
-
-def play_week(folder: Path, now: Moment) -> Path:
-    """Plays the week of sample.json; returns the project's folder."""
-    sample = load_table("recollect.cli", "sample.json")
-    with Stage(folder, "shop", begin=now.plus(days=-4.2)) as shop:
-        for day, turns in sample["week"].items():
-            _play(shop, day, turns)
-            shop.wait(DAY_SECONDS)
-        app = shop.own
-        operate(
-            "pin",
-            app,
-            "Deploys go to staging first; production only on Tuesdays.",
-            topics=("deploy", "release"),
-        )
-        operate("rule add", app, "Write commit messages in English", user=True)
-        operate(
-            "note save", app, "\n".join((*sample["note"], "")), title="Releases", tags=("release",)
-        )
-        threads = operate("threads", app, limit=2).cards
-        if len(threads) == 2:
-            operate("link", app, threads[0].memory.id, threads[1].memory.id)
-        return shop.folder
-
-
-def _play(shop: Stage, session: str, turns: Sequence[Mapping[str, Any]]) -> None:
-    """A turn: the prompt, the calls (command, output, and whether it failed), the reply."""
-    _tell(shop, session, "SessionStart", source="startup")
-    for place, turn in enumerate(turns):
-        shop.wait(300)
-        shop.write(session, "user", {"type": "text", "text": turn["prompt"]})
-        _tell(shop, session, "UserPromptSubmit", prompt=turn["prompt"])
-        for number, (command, output, *failed) in enumerate(turn.get("calls", ())):
-            id, given = f"toolu_{session}_{place}_{number}", {"command": command}
-            shop.write(
-                session, "assistant", {"type": "tool_use", "id": id, "name": "Bash", "input": given}
-            )
-            _tell(shop, session, "PreToolUse", tool_name="Bash", tool_use_id=id, tool_input=given)
-            result = {
-                "type": "tool_result",
-                "tool_use_id": id,
-                "content": output,
-                "is_error": bool(failed),
-            }
-            shop.write(session, "user", result)
-        shop.write(session, "assistant", {"type": "text", "text": turn["reply"]})
-        shop.read(session)
-
-
-def _tell(shop: Stage, session: str, event: str, **fields: Any) -> None:
-    """What a hook adds, as the client writes it down."""
-    text = (
-        shop.hook(event, session, **fields)
-        .get("hookSpecificOutput", {})
-        .get("additionalContext", "")
-    )
-    if text:
-        shop.write(session, "attachment", {"type": "hook_additional_context", "content": [text]})
-
-
-def show_page(now: Moment) -> None:
-    """The page on the sample, in a scratch home; until it is interrupted."""
-    with tempfile.TemporaryDirectory(
-        prefix="recollect-demo-", ignore_cleanup_errors=True
-    ) as scratch:
-        project = play_week(Path(scratch), now)
-        environ = {name: value for name, value in environment().items() if name in _PASSED}
-        environ |= {
-            "HOME": scratch,
-            "USERPROFILE": scratch,
-            "RECOLLECT_HOME": str(Path(scratch, "home")),
-        }
-        program = [sys.executable, "-m", "recollect"]
-        page = subprocess.Popen(
-            [*program, "ui", "--no-browser"], cwd=project, env=environ, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        with suppress(KeyboardInterrupt):
-            # The person's own browser, which would not know itself in the scratch home.
-            announce_page(page.stdout.readline().strip() if page.stdout else "")
-            page.wait()
-        page.wait()  # it was interrupted, too
-        subprocess.run([*program, "daemon", "stop"], cwd=project, env=environ, capture_output=True)

@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,9 @@ from recollect.base.paths import Home, home
 from recollect.base.settings import environment
 from recollect.base.text import json_visible, visible
 from recollect.wire.place import Place, find_place
+
+if TYPE_CHECKING:
+    from recollect.web.entrance import Invitation
 
 _TIMEOUT_S = (
     10.0  # for the daemon to start, or a hook to answer: loading the model takes most of it
@@ -47,17 +50,29 @@ def completion(shell: str) -> None:
 @click.option(
     "--port", default=0, metavar="N", help="The port on 127.0.0.1; by default any free one."
 )
-@click.option("--browser/--no-browser", default=True, help="Open the address in your browser.")
+@click.option(
+    "--browser/--no-browser",
+    default=True,
+    help="Open the page in your browser; without, only print how to.",
+)
 @click.option(
     "--project",
     default="",
     metavar="FOLDER",
     help="A project's folder; by default the current one.",
 )
-def ui(port: int, browser: bool, project: str) -> None:
+@click.option("--until-input-ends", is_flag=True, hidden=True)
+def ui(port: int, browser: bool, project: str, until_input_ends: bool) -> None:
     """Open a page in the browser: what memory knows, what it told your agent and why, and how to correct it.
 
-    It is there while this command runs, only on this machine; Ctrl-C ends it."""
+    It is there while this command runs, only on this machine; Ctrl-C ends it. The address alone opens nothing: your
+    browser is let in by a private file, and any other by the code that is printed, once, within ten minutes.
+
+    From another machine, forward the port (the same number at both ends) and enter the code:
+
+    \b
+    ssh -L 8123:127.0.0.1:8123 HOST recollect ui --no-browser --port 8123
+    """
     from recollect.cli.op_command import current_folder
 
     folder = Path(project).expanduser().absolute() if project else current_folder()
@@ -67,17 +82,40 @@ def ui(port: int, browser: bool, project: str) -> None:
         )
     from recollect.web.site import serve
 
-    serve(folder, port=port, announce=lambda address: announce_page(address, browser=browser))
+    serve(
+        folder,
+        port=port,
+        announce=lambda invitation: announce_page(invitation, browser=browser),
+        warn=lambda text: click.echo(text, err=True),
+        until_input_ends=until_input_ends,
+    )
 
 
-def announce_page(address: str, *, browser: bool = True) -> None:
+def announce_page(invitation: Invitation, *, browser: bool = True) -> None:
+    """Prints the address and the code. A browser is started with the private file: others can read what it is
+    started with, and not the file."""
     import threading
     import webbrowser
 
-    click.echo(address)
-    click.echo("Ctrl-C ends it. The address works once, in one browser.", err=True)
-    if browser:  # some browsers keep who opened them waiting until they are closed
-        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    file = invitation.file
+    click.echo(invitation.address)
+    click.echo(f"Code: {invitation.code}")
+    click.echo("Ctrl-C ends the page. The code works once, within ten minutes.", err=True)
+    if not browser or file is None:
+        click.echo("Open the address in a browser and enter the code.", err=True)
+        return
+
+    def open_file() -> None:
+        if not webbrowser.open(file.as_uri()):
+            click.echo("No browser could be started.", err=True)
+
+    click.echo(
+        "It opens in your browser. If it does not, or the browser may not read the file (as those from snap or "
+        "flatpak), open the address and enter the code.",
+        err=True,
+    )
+    # Some browsers keep whoever opened them waiting until they are closed.
+    threading.Thread(target=open_file, daemon=True).start()
 
 
 @click.command()

@@ -19,6 +19,8 @@ from recollect.hooks.answer import Hooks
 from recollect.model.session import EventName, Pointer
 from recollect.ops.table import OPS
 
+SCRATCH = "recollect-demo-"  # how the names of scratch folders begin
+
 
 class Stage:
     """One project in a home of its own, and an agent whose sessions are written for it."""

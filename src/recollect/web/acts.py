@@ -8,7 +8,6 @@ from contextlib import suppress
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, NamedTuple, get_origin
-from urllib.parse import urlsplit
 
 from starlette.responses import RedirectResponse, Response
 
@@ -101,7 +100,7 @@ def _named(page: Page, op: Op) -> dict[str, str]:
 def _conflict(page: Page) -> Response:
     """What was written and what is there now, side by side."""
     card, back = page.op("show", page.form["id"][0]).card, next(iter(page.form.get("back", [])), "")
-    to = back if is_local(back) else page.url(f"memory/{card.memory.id}")
+    to = back if page.is_local(back) else page.url(f"memory/{card.memory.id}")
     return page.render(
         "conflict.html", 409, card=card, form=page.form, path=page.request.url.path, to=to
     )
@@ -130,20 +129,10 @@ def undo(page: Page) -> Response:
 
 def finish(page: Page, made: Act) -> Response:
     back = next(iter(page.form.get("back", [])), "")
-    to = back if is_local(back) else page.url("now")
+    to = back if page.is_local(back) else page.url("now")
     return RedirectResponse(
         f"{to}{'&' if '?' in to else '?'}act={page.site.keep_act(page.project, made)}", 303
     )
-
-
-def is_local(address: str) -> bool:
-    """Leads to a page of ours and nowhere else."""
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        return False
-    is_plain = not parts.scheme and not parts.netloc and parts.path.startswith("/p/")
-    return is_plain and "\\" not in address and address.isprintable()
 
 
 def describe(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import socket
+import sys
+import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 import uvicorn
 from starlette.applications import Starlette
@@ -23,14 +26,34 @@ from recollect.base.errors import BadInput, NotFound, RecollectError
 from recollect.base.ids import fresh_key
 from recollect.base.paths import Home, home, user_home
 from recollect.base.settings import environment
+from recollect.base.signals import ended_by_signals
 from recollect.web import acts, live
 from recollect.web.acts import Act
-from recollect.web.guard import Guard, TooLarge, refuse
-from recollect.web.pages import NOWHERE, THEMES, VIEWS, Show, opened, static_files
+from recollect.web.connections import count_strangers, limited_protocol
+from recollect.web.entrance import Entrance, Invitation, Keys
+from recollect.web.guard import Guard
+from recollect.web.pages import (
+    NOWHERE,
+    STATIC_ROUTES,
+    THEMES,
+    VIEWS,
+    YEAR_S,
+    Show,
+    is_local,
+    notice,
+    opened,
+    root_of,
+)
 
-_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-_YEAR_S = 31_536_000
-_HOME = '<a href="/">Back to Now</a>'
+_BACKLOG = 128  # connections that wait to be accepted, and how many are accepted at once
+_MAX_HEAD_BYTES = 65_536
+
+
+_PROBLEMS = {
+    404: ("Not found", "There is nothing at this address. It may have been deleted or renamed."),
+    405: ("Method not allowed", "This address cannot be asked like that."),
+    413: ("Too large", "That was more than can be sent at once."),
+}
 
 
 class Site:
@@ -73,22 +96,64 @@ class Site:
         return act if of == project else None
 
 
-def serve(start: Path, *, port: int, announce: Callable[[str], None]) -> None:
-    """Until it is interrupted. `announce` gets the address as soon as the page can be opened."""
+def serve(
+    start: Path,
+    *,
+    port: int,
+    announce: Callable[[Invitation], None],
+    warn: Callable[[str], None],
+    until_input_ends: bool = False,
+) -> None:
+    """Until it is interrupted. `announce` gets the way in as soon as the page can be opened."""
     App.open(start).close()  # a home that is refused, or a broken setting, says so at once
     site = Site(start)
     with _listen(port) as listening:
         port = listening.getsockname()[1]
-        guard = Guard(make(site), port)
+        keys = Keys.draw()
+        entrance = Entrance(port, keys, warn=warn)
+
+        async def tidy() -> None:
+            entrance.tidy()
+
+        max_strangers = count_strangers()
         config = uvicorn.Config(
-            guard, log_level="critical", access_log=False, server_header=False, lifespan="off", ws="none",
-            limit_concurrency=200, timeout_graceful_shutdown=1, timeout_keep_alive=30,
-        )  # fmt: skip
+            Guard(make(site), entrance.app(), port=port, keys=keys),
+            http=limited_protocol(max_strangers),
+            ws="none",
+            lifespan="off",
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            backlog=min(_BACKLOG, max_strangers),
+            h11_max_incomplete_event_size=_MAX_HEAD_BYTES,
+            timeout_graceful_shutdown=1,
+            timeout_keep_alive=30,
+            timeout_notify=5,
+            callback_notify=tidy,
+        )
         server = uvicorn.Server(config)
         site.is_ending = lambda: server.should_exit
-        announce(f"http://127.0.0.1:{port}/?token={guard.token}")
-        with suppress(KeyboardInterrupt):
-            server.run(sockets=[listening])
+        end = partial(setattr, server, "should_exit", True)
+        with ended_by_signals(end, ("SIGINT", "SIGTERM", "SIGHUP")):
+            if until_input_ends:
+                _end_with_input(server)
+            try:
+                announce(entrance.invite())
+                server.run(sockets=[listening])
+            finally:
+                entrance.end()
+
+
+def _end_with_input(server: uvicorn.Server) -> None:
+    """Whoever started us holds the other end of our input, and is gone when it ends."""
+
+    def wait() -> None:
+        with suppress(OSError, ValueError):
+            while sys.stdin.buffer.read(1_024):
+                pass
+        server.should_exit = True
+
+    threading.Thread(target=wait, name="input", daemon=True).start()
 
 
 def _listen(port: int) -> socket.socket:
@@ -101,7 +166,7 @@ def _listen(port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))
-        listening.listen(128)
+        listening.listen(_BACKLOG)
     except OSError as problem:
         listening.close()
         hint = "Leave --port out to take any free one."
@@ -119,45 +184,37 @@ def make(site: Site) -> Starlette:
 
         return Route("/p/{project}" + path, answer, methods=[method])
 
-    async def enter(_request: Request) -> Response:
-        return RedirectResponse(f"/p/{next(iter(site.projects()))}/now", 303)
+    def first_page(request: Request) -> str:
+        return f"{root_of(request)}/p/{quote(next(iter(site.projects())))}/now"
+
+    async def enter(request: Request) -> Response:
+        return RedirectResponse(first_page(request), 303)
 
     async def choose(request: Request) -> Response:
-        return RedirectResponse(f"/p/{request.query_params.get('project', NOWHERE)}/now", 303)
-
-    async def static(request: Request) -> Response:
-        name = request.path_params.get("name", "icon.svg")
-        if name not in static_files():
-            return refuse(404, "Not found", "There is no such file.")
-        kind = _TYPES.get(name.rpartition(".")[2], "application/octet-stream")
-        return Response(
-            static_files()[name], media_type=kind, headers={"Cache-Control": f"max-age={_YEAR_S}"}
-        )
+        project = request.query_params.get("project", NOWHERE)
+        return RedirectResponse(f"{root_of(request)}/p/{quote(project)}/now", 303)
 
     async def switch_theme(request: Request) -> Response:
         form = await _read_form(request)
         back, theme = form.get("back", [""])[0], form.get("theme", [""])[0]
-        answer = RedirectResponse(back if acts.is_local(back) else "/", 303)
+        to = back if is_local(back, root_of(request)) else first_page(request)
+        answer = RedirectResponse(to, 303)
         if theme in THEMES:
-            answer.set_cookie("theme", theme, max_age=_YEAR_S, samesite="strict")
+            answer.set_cookie("theme", theme, max_age=YEAR_S, samesite="strict")
         return answer
 
-    async def missing(_request: Request, problem: Exception) -> Response:
+    async def missing(request: Request, problem: Exception) -> Response:
         status = problem.status_code if isinstance(problem, HTTPException) else 404
-        return refuse(status, "Not found", f"There is nothing here. {_HOME}")
-
-    async def too_large(_request: Request, _problem: Exception) -> Response:
-        return refuse(413, "Too large", "That was more than can be sent at once.")
+        title, why = _PROBLEMS.get(status, _PROBLEMS[404])
+        return notice(status, title, why, back=first_page(request))
 
     routes = [
         Route("/", enter), Route("/choose", choose), Route("/theme", switch_theme, methods=["POST"]),
-        Route("/static/{name}", static), Route("/favicon.ico", static),
+        *STATIC_ROUTES,
         route("/do/{op}", acts.act, "POST"), route("/undo", acts.undo, "POST"),
         *(route(one.path, one.show, one.method) for one in VIEWS), *live.streams(site),
     ]  # fmt: skip
-    return Starlette(
-        routes=routes, exception_handlers={HTTPException: missing, TooLarge: too_large}
-    )
+    return Starlette(routes=routes, exception_handlers={HTTPException: missing})
 
 
 def _answer(
@@ -170,17 +227,16 @@ def _answer(
             except RecollectError as problem:
                 return page.problem(problem, 404 if isinstance(problem, NotFound) else 400)
     except RecollectError as problem:
-        from markupsafe import escape
-
         status = 404 if isinstance(problem, NotFound) else 500
-        return refuse(
-            status, "That did not work", f"{escape(problem.message)} {escape(problem.hint)} {_HOME}"
+        title = "That did not work"
+        return notice(
+            status, title, problem.message, hint=problem.hint, back=f"{root_of(request)}/"
         )
     except Exception:  # noqa: BLE001 the outermost edge: one bad page ends no server
         traceback.print_exc()
-        return refuse(
-            500, "A fault in Recollect", "The terminal in which `recollect ui` runs says more."
-        )
+        why = "This page could not be made, and nothing was changed by looking at it."
+        hint = "The terminal in which `recollect ui` runs says more; `recollect doctor` may, too."
+        return notice(500, "A fault in Recollect", why, hint=hint, back=f"{root_of(request)}/")
 
 
 async def _read_form(request: Request) -> dict[str, list[str]]:
@@ -188,4 +244,4 @@ async def _read_form(request: Request) -> dict[str, list[str]]:
     try:
         return parse_qs(body, keep_blank_values=True, max_num_fields=5_000)
     except ValueError:
-        raise TooLarge from None
+        raise HTTPException(413) from None

@@ -25,11 +25,12 @@ async function go(address, options, keep, button) {
   }
   if (number < shown) return; // a later answer is there already
   const next = new DOMParser().parseFromString(isPage ? text : "", "text/html");
-  if (next.querySelector("main")) {
+  if (next.querySelector("main") && !next.body.hasAttribute("data-notice")) {
     shown = number;
     show(next, isWrite && !answer.redirected ? location.href : answer.url, keep, from);
   } else { // a refusal: what was typed stays
-    const said = isPage ? [...next.body.children].map((part) => part.textContent.trim()).join(": ") : text.trim();
+    const parts = [...next.querySelectorAll("h1, [data-why]")];
+    const said = isPage ? parts.map((part) => part.textContent.trim()).join(": ") : text.trim();
     say(said.slice(0, 500) || `That did not work (${answer.status}).`);
     if (document.activeElement === document.body) from?.focus({ preventScroll: true });
   }
