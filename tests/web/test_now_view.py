@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from recollect.cli.stage import Stage, operate
+from recollect.model.plan import Create, Plan
+from recollect.model.result import Scope
 from tests.ops.test_past import Past
-from tests.values import NOW
+from tests.values import NOW, act, rule
 from tests.web.conftest import OpenPage
 from tests.web.served import Ui, World, running, scratch_world
 
@@ -160,6 +163,39 @@ def test_at_the_very_first_past_sessions_of_other_projects_are_offered_and_later
         assert found in ui.sign_in().get(f"{ui.project}/now").body
         first_ui.world.run("rule", "add", "Use pnpm")
         assert found not in ui.get(f"{ui.project}/now").body
+
+
+def test_sessions_that_were_read_while_they_ran_are_not_offered_for_import(first_ui: Ui):
+    world = first_ui.world
+    assert "Found 12 past sessions. Import?" in first_ui.get(f"{first_ui.project}/now").body
+    for number in range(11):
+        say(world, f"look at the parser of part {number}", f"s-{number}")
+    with running(world) as ui:
+        assert "Found 1 past session. Import?" in ui.sign_in().get(f"{ui.project}/now").body
+    say(world, "look at the parser of part 11", "s-11")
+    with running(world) as ui:
+        assert "Import?" not in ui.sign_in().get(f"{ui.project}/now").body
+    counts = world.json("import", "sessions", "--count")
+    assert (counts["sessions"], counts["here"], counts["unread_here"]) == (12, 12, 0)
+
+
+def test_undo_takes_back_a_large_change_as_a_whole_and_says_how_much(
+    own_ui: Ui, open_page: OpenPage, tmp_path: Path
+):
+    world, tab = own_ui.world, open_page(own_ui)
+    before = len(world.json("list", "--limit", "10000"))
+    file = world.root / "many.jsonl"
+    with Stage(tmp_path, "elsewhere", begin=NOW) as stage:
+        made = [rule(f"Name branch {number} after its ticket") for number in range(1_150)]
+        plan = Plan.of(Create(memory) for memory in made)
+        stage.own.writer(Scope.PROJECT).apply(plan, act("import", at=NOW))
+        operate("export", stage.own, str(file))
+    world.run("import", "jsonl", str(file))
+    assert len(world.json("list", "--limit", "10000")) == before + 1_150
+    tab.go(f"{own_ui.project}/now")
+    tab.page.locator("#feed").get_by_role("button", name="Undo (all 1,150 memories)").first.click()
+    expect(tab.page.locator("#bar")).to_contain_text("Undone: 1,150 memories")
+    assert len(world.json("list", "--limit", "10000")) == before
 
 
 @pytest.mark.parametrize("scripts", [True, False])

@@ -44,7 +44,6 @@ MAX_TOPIC_CHARS = 80
 MAX_TOPICS = 50
 _SET_ASIDE = "set-aside"
 IMPORT_ACTOR = "import"  # in the journal: words that somebody else kept before us
-MOST_LISTED = 100  # memories of a change that the journal lists
 # Of a history, to find its first commit: for a command, and while a hook waits. A job reads longer ones.
 _COMMITS_READ, _COMMITS_READ_AT_ONCE = 20_000, 300
 _TRIES = 3  # a plan made from a state that another process changed meanwhile is made anew
@@ -343,7 +342,7 @@ class App:
         act = self.change_header("undo", summary, undoes=entry.change)
         store = self.writer(scope)
         touched = entry.memories
-        if len(touched) == MOST_LISTED:  # there may be more
+        if entry.unlisted:
             touched = store.undo(entry.change, act, dry_run=True).touched()
         with store.transaction(), self._queued(scope, store, touched, act):
             plan = store.undo(entry.change, act, dry_run=self.dry_run)

@@ -112,6 +112,31 @@ def _named(one: Transcript, among: Sequence[Transcript]) -> str:
     return one.problem if alike > 5 else f"{one.problem}: {one.path.name}"
 
 
+def find_unread(store: LocalStore, transcripts: Iterable[Transcript]) -> list[Transcript]:
+    """Those in which an import would find something: neither read live nor, to their end, by an import that stands."""
+    cursors = {cursor.path: cursor for cursor in CURSORS.find_all(store).values()}
+    unread = []
+    for transcript in transcripts:
+        known = cursors.get(str(transcript.path)) or ReadTranscript(path=str(transcript.path))
+        if known.is_live or is_session_live(store, transcript):
+            continue
+        if without_undone(store, known).last.cursor.offset != transcript.size:
+            unread.append(transcript)
+    return unread
+
+
+def is_session_live(store: LocalStore, transcript: Transcript) -> bool:
+    """A session that the daemon knows is read live, or will be, where that is possible."""
+    is_able = Ability.TRANSCRIPTS in agent_of(transcript.host).ABILITIES
+    return is_able and session_ledger.find_session(store, transcript.session) is not None
+
+
+def without_undone(store: LocalStore, known: ReadTranscript) -> ReadTranscript:
+    """As far as it was read by imports that were not undone since."""
+    parts = takewhile(lambda part: not is_undone(store, part.change), known.parts)
+    return replace(known, parts=tuple(parts))
+
+
 class PastApp(App):
     """An App for what happened long ago: its clock stands where the acts stand, and all that it writes is one change of
     today, to be undone as a whole. Only fading begins today, or all that is imported would be asleep at once."""
@@ -221,15 +246,13 @@ class Importer:
         ):
             known = read_before.get(str(one.path)) or ReadTranscript(path=str(one.path))
             known = replace(known, session=one.session, host=one.host, agent=one.agent, cwd=one.cwd)
-            is_read = known.is_live or self._is_live(one)
+            is_read = known.is_live or is_session_live(self._store, one)
             if not is_read:
-                standing = tuple(
-                    takewhile(lambda part: not is_undone(self._store, part.change), known.parts)
-                )
-                if standing != known.parts and not self._app.dry_run:
+                standing = without_undone(self._store, known)
+                if standing != known and not self._app.dry_run:
                     with self._store.transaction():
                         forget_session(self._store, one.session)
-                known = replace(known, parts=standing)
+                known = standing
                 is_read = known.last.cursor.offset == one.size and (
                     known.last.ended or not self._is_over(one)
                 )
@@ -254,15 +277,10 @@ class Importer:
             self.report.secrets.update(reading.found)
         return self.report
 
-    def _is_live(self, one: Transcript) -> bool:
-        """A session that the daemon knows is read live, or will be, where that is possible."""
-        is_able = Ability.TRANSCRIPTS in agent_of(one.host).ABILITIES
-        return is_able and session_ledger.find_session(self._store, one.session) is not None
-
     def _is_over(self, one: Transcript) -> bool:
         """Nobody will say so any more."""
         still = self._app.wall_clock.now().plus(seconds=-ABANDONED_S)
-        return not one.agent and one.changed <= still and not self._is_live(one)
+        return not one.agent and one.changed <= still and not is_session_live(self._store, one)
 
     def _record(
         self, one: Transcript, known: ReadTranscript, reading: Reading, piece: Piece

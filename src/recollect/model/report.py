@@ -19,6 +19,7 @@ class Happening(Struct):  # something that memory did, in one sentence
     session: str = ""
     change: str = ""  # what `undo` takes back; empty where it cannot, or did
     tokens: int = 0  # that it added to what an agent reads
+    memory_count: int = 0  # all that the change touched; `memories` lists the first of them
 
 
 class Activity(Struct):

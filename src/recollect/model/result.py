@@ -43,6 +43,11 @@ class Entry(Struct):  # one change in the journal
     undone_by: str | None = None
     purged: bool = False
     differences: tuple[Difference, ...] = ()  # only where they were asked for
+    unlisted: int = 0  # memories that it touched beyond those listed
+
+    @property
+    def memory_count(self) -> int:
+        return len(self.memories) + self.unlisted
 
 
 class Finding(Struct):  # damage that `verify` found

@@ -71,7 +71,13 @@ def _change(store: Store, entry: Entry) -> Happening:
     can_undo = not (entry.undone_by or entry.purged or entry.op == SYNC)
     text += ", and undone since" if entry.undone_by else ""
     return Happening(
-        entry.change, entry.at, kind, text, entry.memories, change=entry.change if can_undo else ""
+        entry.change,
+        entry.at,
+        kind,
+        text,
+        entry.memories,
+        change=entry.change if can_undo else "",
+        memory_count=entry.memory_count,
     )
 
 

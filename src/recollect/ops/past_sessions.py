@@ -29,7 +29,15 @@ from recollect.base.structs import Struct, field
 from recollect.base.text import clip, counted, one_line
 from recollect.capture.turns import is_used
 from recollect.jobs import transcripts
-from recollect.jobs.session_import import Importer, ImportReport, PastApp, Step, choose
+from recollect.jobs.session_import import (
+    Chosen,
+    Importer,
+    ImportReport,
+    PastApp,
+    Step,
+    choose,
+    find_unread,
+)
 from recollect.jobs.transcript_reader import is_undone
 from recollect.lifecycle.strength import status_at
 from recollect.model.codec import Json
@@ -119,12 +127,17 @@ def catch_up(app: App) -> Summary:
 
 
 def _count(app: App, host: str | None) -> Summary:
-    """`imported`: whether any of this project's were."""
-    found = count_past(app, host)
+    """`imported`: whether any of this project's were; `unread`: those that an import would read."""
+    chosen, _ = choose(app, None, all=True, host=host)
+    found = _count_by_agent(app, chosen)
     everywhere, here = (
         sum(many for many, _ in found.values()),
         sum(here for _, here in found.values()),
     )
+    unread = _keep_unread(app, chosen)
+    unread_by_agent = _count_by_agent(app, unread).values()
+    unread_everywhere = sum(many for many, _ in unread_by_agent)
+    unread_here = sum(here for _, here in unread_by_agent)
     store = app.reader(app.scope)
     changes = {
         part.change for one in CURSORS.find_all(store).values() for part in one.parts if part.change
@@ -132,19 +145,39 @@ def _count(app: App, host: str | None) -> Summary:
     imported = any(not is_undone(store, change) for change in changes)
     whose = [f"{agent_of(name).TITLE} {many:,}" for name, (many, _) in found.items() if many]
     said = f"{counted(everywhere, 'past session')}, {here:,} of this project{': ' if whose else ''}{', '.join(whose)}."
+    if unread_everywhere < everywhere:
+        said += f" Not read yet: {unread_everywhere:,}, {unread_here:,} of this project."
     agents: dict[str, Json] = {name: many for name, (many, _) in found.items()}
     facts: dict[str, Json] = {
         "sessions": everywhere,
         "here": here,
         "imported": imported,
+        "unread": unread_everywhere,
+        "unread_here": unread_here,
         "agents": agents,
     }
     return Summary(said, {**facts, "dry_run": app.dry_run})
 
 
 def count_past(app: App, host: str | None = None) -> dict[str, tuple[int, int]]:
-    """By agent: how many past sessions there are, and how many of them are this project's."""
+    """By agent: how many past sessions could be read, and how many of them are this project's."""
     chosen, _ = choose(app, None, all=True, host=host)
+    return _count_by_agent(app, _keep_unread(app, chosen))
+
+
+def _keep_unread(app: App, chosen: Chosen) -> Chosen:
+    """Without the sessions that were read, live or by an import, into the memory of their own project."""
+    unread: Chosen = {}
+    for key, (project, left) in chosen.items():
+        with closing(
+            App(home=app.home, project=project, settings=app.settings, clock=app.clock)
+        ) as there:
+            store = there.reader(Scope.PROJECT)
+            unread[key] = (project, find_unread(store, left))
+    return unread
+
+
+def _count_by_agent(app: App, chosen: Chosen) -> dict[str, tuple[int, int]]:
     own = app.project.key if app.project else ""
     many = Counter(
         (one.host, key == own)

@@ -34,6 +34,7 @@ from recollect.store.engine import AMONG, Engine
 from recollect.store.protocol import ChangeHeader
 
 _NOTHING = "Nothing was written."
+_MOST_LISTED = 100  # memories of one change
 _REPEATED = "SELECT 1 FROM message WHERE thread_id = ?1 AND (instr(?2, content) > 0 OR instr(?3, content) > 0) LIMIT 1"
 _PLAIN = frozenset(
     name
@@ -286,19 +287,36 @@ class Journal(Engine):
             "change = ?": change,
         }
         asked = {condition: value for condition, value in given.items() if value}
-        touched = """SELECT DISTINCT id FROM journal_memory
-                     WHERE seq IN (SELECT seq FROM journal WHERE change = ?) LIMIT 100"""
+        touched = f"""SELECT DISTINCT id FROM journal_memory
+                      WHERE seq IN (SELECT seq FROM journal WHERE change = ?) LIMIT {_MOST_LISTED}"""  # noqa: S608
+        touched_count = """SELECT count(DISTINCT id) FROM journal_memory
+                           WHERE seq IN (SELECT seq FROM journal WHERE change = ?)"""
         undoing = "SELECT change FROM journal WHERE undoes = ? ORDER BY seq DESC LIMIT 1"
         found = []
         for id, at, op, actor, summary, undoes, purged in self._entries(asked, limit):
-            ids = tuple(one for (one,) in self._every(touched, id))
+            ids = tuple(memory for (memory,) in self._every(touched, id))
+            unlisted = 0
+            if len(ids) == _MOST_LISTED:
+                [(all_memories,)] = self._every(touched_count, id)
+                unlisted = all_memories - len(ids)
             # An undo can be undone, too: of such a chain every second one is in effect.
             chain = [id]
             while row := self._first(undoing, chain[-1]):
                 chain.append(row[0])
             undone_by = chain[1] if len(chain) % 2 == 0 else None
             found.append(
-                Entry(id, Moment(at), op, actor, summary, ids, undoes, undone_by, bool(purged))
+                Entry(
+                    id,
+                    Moment(at),
+                    op,
+                    actor,
+                    summary,
+                    ids,
+                    undoes,
+                    undone_by,
+                    bool(purged),
+                    unlisted=unlisted,
+                )
             )
         return found
 

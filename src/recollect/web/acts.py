@@ -147,27 +147,23 @@ def describe(
     if not isinstance(done, Done):
         return Act(getattr(done, "summary", words), notes=getattr(done, "notes", ()))
     touched = done.plan.touched()
-    titles = [title for id, title in named.items() if id in touched] or _titles(page, done)
-    subject = (
-        clip(one_line(titles[0]), 90)
-        if len(titles) == 1
-        else counted(len(titles), "memory", "memories")
-    )
+    chosen = [id for id in named if id in touched] or list(touched)
+    if len(chosen) == 1:
+        title = named.get(chosen[0]) or _title(page, done, chosen[0])
+        subject = clip(one_line(title), 90)
+    else:
+        subject = counted(len(chosen), "memory", "memories")
     text = words.format(subject) if done.plan else done.summary
     return Act(text, (done.change,) if done.change else (), notes=done.notes)
 
 
-def _titles(page: Page, done: Done) -> list[str]:
-    made = {
-        one.memory.id: one.memory.title
-        for one in done.plan.changes
-        if isinstance(one, Create | Remove)
-    }
-    found = []
-    for id in done.plan.touched()[:100]:
-        known = page.app.exact(id)
-        found.append(made.get(id) or (known[1].title if known else id))
-    return found
+def _title(page: Page, done: Done, id: str) -> str:
+    """Of a memory that an act touched, also of one that it deleted."""
+    for change in done.plan.changes:
+        if isinstance(change, Create | Remove) and change.memory.id == id:
+            return change.memory.title
+    known = page.app.exact(id)
+    return known[1].title if known else id
 
 
 def read_values(op: Op, form: dict[str, list[str]]) -> dict[str, Any]:

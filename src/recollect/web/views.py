@@ -64,7 +64,7 @@ def show_now(page: Page) -> Response:
 
 
 def count_past(page: Page) -> PastSessions:
-    """Past sessions that could be imported here; none where some were."""
+    """Past sessions that could be imported here, of those that were not read; none where some were imported."""
     until_s, found = _counted.get(page.project, (0.0, PastSessions()))
     if time.monotonic() > until_s and page.project != NOWHERE:
         with suppress(RecollectError):  # a folder that cannot be read: the page goes on without
@@ -72,7 +72,7 @@ def count_past(page: Page) -> PastSessions:
             found = (
                 PastSessions()
                 if facts["imported"]
-                else PastSessions(facts["here"], facts["sessions"])
+                else PastSessions(facts["unread_here"], facts["unread"])
             )
         _counted[page.project] = (
             time.monotonic() + 60.0,
