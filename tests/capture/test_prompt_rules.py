@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from recollect import capture
 from recollect.capture.prompt_rules import MAX_CHARS, find_rules, judge_prompt, traits, word_rule
 from recollect.capture.prompt_text import MAX_SENTENCE_CHARS, Action, Draft
-from recollect.capture.rule_relations import Relation, is_opposed, relation, says_same
 from recollect.capture.tables import CODES, Patterns, Words, compiled, language, table
 from tests.cases import cases
 
@@ -188,35 +187,6 @@ def test_a_rule_is_likelier_than_the_task_beside_it():
     task, rule = judge_prompt("fix the login form. in this repo we only use named exports").pieces
     assert (task.odds or 0.0) < -2.0
     assert (rule.odds or 0.0) > 0.0
-
-
-@pytest.mark.parametrize(("new", "old"), cases("rule_relations", "opposed"))
-def test_the_other_choice_the_opposite_and_another_value_contradict(new: str, old: str):
-    assert is_opposed(new, old)
-    assert not says_same(new, old)
-    assert relation(new, old) is Relation.OPPOSED, "without vectors words decide"
-
-
-@pytest.mark.parametrize(("new", "old"), cases("rule_relations", "beside"))
-def test_rules_of_different_subjects_stand_beside_each_other(new: str, old: str):
-    assert not is_opposed(new, old)
-    assert not is_opposed(old, new)
-
-
-@pytest.mark.parametrize(("new", "old"), cases("rule_relations", "same"))
-def test_the_same_in_slightly_other_words_is_the_same(new: str, old: str):
-    assert says_same(new, old)
-    assert not is_opposed(new, old)
-
-
-@given(st.text(max_size=80), st.text(max_size=80))
-def test_nothing_is_both_the_same_and_the_opposite(new: str, old: str):
-    assert not (says_same(new, old) and is_opposed(new, old))
-
-
-@pytest.mark.parametrize(("new", "old", "near", "expected"), cases("rule_relations", "related"))
-def test_vectors_find_what_words_alone_do_not(new: str, old: str, near: float, expected: str):
-    assert relation(new, old, near) == expected
 
 
 # The tables of capture: all of them compile, all of them are used, and nothing else is asked for.

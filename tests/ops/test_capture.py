@@ -278,13 +278,15 @@ def test_the_opposite_takes_the_place_of_what_stood_and_the_chain_is_kept(
     assert (gone.status, gone.superseded_by) == (Status.SUPERSEDED, after.id)
 
 
-def test_an_unsure_opposite_waits_and_says_what_it_would_replace(app: App):
+def test_an_unsure_opposite_waits_and_says_what_it_may_contradict(app: App):
     rules.capture(app, "from now on push after every commit")
     (old,) = kept_rules(app)
     rules.capture(app, "do not push until i say so")
     assert len(in_force(app)) == 1
     (card,) = rules.list_inbox(app).cards
-    assert card.replaces == (old.id,)
+    assert [other.id for other in card.contradicts] == [old.id]
     rules.accept(app, (card.memory.id,))
+    assert len(in_force(app)) == 2, "both stand until a person decides"
+    rules.settle(app, card.memory.id, old.id, keep=rules.Keep.NEWER)
     assert in_force(app) == ["Do not push until i say so."]
     assert kept(app, old.id).superseded_by == card.memory.id

@@ -7,6 +7,7 @@ import pytest
 
 from recollect.app import notices, session_ledger
 from recollect.app.core import App
+from recollect.app.notices import NotedRule
 from recollect.base.clock import FixedClock
 from recollect.model.result import Scope
 from recollect.model.session import EventName, Heartbeat
@@ -24,6 +25,10 @@ def talk(app: App) -> Talk:
     return Talk(app)
 
 
+def noted(*rules: str) -> str:
+    return notices.rules_line([NotedRule(rule) for rule in rules])
+
+
 def in_force(app: App) -> list[str]:
     return [card.memory.body for card in rules.listing(app).cards]
 
@@ -32,16 +37,33 @@ def in_force(app: App) -> list[str]:
     ("said", "line"),
     [
         (notices.rules_line([]), ""),
-        (notices.rules_line(["Use pnpm, not npm."]), NOTED),
+        (noted("Use pnpm, not npm."), NOTED),
         (
-            notices.rules_line(["a.", "b."]),
+            noted("a.", "b."),
             'Recollect: noted "a"; "b" \u00b7 undo the last: recollect undo',
         ),
         (
-            notices.rules_line(list("abcd")),
+            noted(*"abcd"),
             'Recollect: noted "a"; "b"; "c" (+1) \u00b7 undo the last: recollect undo',
         ),
+        (
+            notices.rules_line([NotedRule("Use bun.", instead_of=["Use pnpm."])]),
+            'Recollect: noted "Use bun", instead of "Use pnpm" \u00b7 undo: recollect undo',
+        ),
+        (
+            notices.rules_line([NotedRule("Use bun.", may_contradict=["Use pnpm."])]),
+            'Recollect: noted "Use bun", which may contradict "Use pnpm" \u00b7 undo: recollect undo'
+            " \u00b7 decide: recollect inbox",
+        ),
+        (
+            notices.rules_line([*map(NotedRule, "abcd"), NotedRule("e", instead_of=["f"])]),
+            'Recollect: noted "e", instead of "f"; "a"; "b" (+2) \u00b7 undo the last: recollect undo',
+        ),
         (notices.session_line([], 0), ""),
+        (
+            notices.session_line(["Use pnpm.", "Tests first."], 0),
+            "Recollect: kept last time: Use pnpm; Tests first",
+        ),
         (notices.session_line(list("abcde"), 0), "Recollect: kept last time: a; b; c (+2)"),
         (
             notices.session_line(["a"], 2),

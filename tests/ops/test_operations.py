@@ -34,6 +34,7 @@ class World(NamedTuple):
     talk: str
     waiting: str
     quiet: str
+    beside: str
 
 
 def given(*args: Any, **options: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -57,6 +58,7 @@ WRITES: dict[str, Callable[[World], tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "inbox accept": lambda w: given((w.waiting,)),
     "inbox edit": lambda w: given(w.waiting, "Use tabs in Makefiles"),
     "inbox reject": lambda w: given((w.waiting,)),
+    "inbox settle": lambda w: given(w.rule, w.beside, keep=rules.Keep.OLDER),
     "link": lambda w: given(w.b, w.a),
     "unlink": lambda w: given(w.a, w.b),
     "merge": lambda w: given(w.a, w.b),
@@ -108,6 +110,7 @@ def world(open_app: Opens, monkeypatch: pytest.MonkeyPatch) -> World:
         act(summary="talk"),
     )
     a, b, rule = pinned(app, "a"), pinned(app, "b"), made(rules.add(app, "Use pnpm"))
+    beside = made(rules.add(app, "Use npm, too"))
     notes.save(app, "Ask Anna.", title="Ask Anna")
     notes.save(app, "Always.", always=True, project=True)
     notes.save(app, "Perhaps.", title="Later", inbox=True)
@@ -117,7 +120,7 @@ def world(open_app: Opens, monkeypatch: pytest.MonkeyPatch) -> World:
     transfer.export(app, "in.jsonl")
     theirs(Path("theirs"))
     app.close()
-    return World(a, b, rule, talk.id, waiting.id, quiet.id)
+    return World(a, b, rule, talk.id, waiting.id, quiet.id, beside)
 
 
 def theirs(folder: Path) -> None:

@@ -19,6 +19,7 @@ from recollect.base.ids import fresh_key
 from recollect.base.moment import Moment
 from recollect.base.structs import replace
 from recollect.base.text import clip
+from recollect.capture.rule_facts import rule_key
 from recollect.lifecycle.strength import AgeRules, status_at, strength
 from recollect.model.memory import Kind, Rule, Status
 from recollect.model.passage import asks_of_self
@@ -152,24 +153,26 @@ def load_focus(app: App) -> tuple[Focus, ...]:
 
 
 def rules_in_force(app: App) -> dict[str, tuple[Scope, Rule]]:
-    """Rules by id, the most useful first, without muted ones; not a colleague's that says what one of ours says."""
+    """Rules by id, the most useful first, without muted ones; each once, however it is spelled: the project's before
+    one for every project, and that before a colleague's."""
     query = Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), limit=_MAX_RULES)
     loaded = [(scope, rule) for scope, store in app.scopes() for rule in store.find(query)]
-    found = [
-        (scope, rule) for scope, rule in loaded if isinstance(rule, Rule) and not is_muted(rule)
-    ]
-    ours = {rule.body.casefold() for scope, rule in found if scope is not Scope.TEAM}
-    found = [
-        (scope, rule)
-        for scope, rule in found
-        if scope is not Scope.TEAM or rule.body.casefold() not in ours
-    ]
 
     def order(kept: tuple[Scope, Rule]) -> tuple[bool, float, int, Moment]:
         _, rule = kept
         return rule.pinned, relevance(rule.ratings, rule.outcomes), rule.seen, rule.last_active_at
 
-    return {rule.id: (scope, rule) for scope, rule in sorted(found, key=order, reverse=True)}
+    found = [
+        (scope, rule) for scope, rule in loaded if isinstance(rule, Rule) and not is_muted(rule)
+    ]
+    found.sort(key=order, reverse=True)
+    nearest: dict[str, tuple[Scope, Rule]] = {}
+    for scope in Scope:
+        for owner, rule in found:
+            if owner is scope:
+                nearest.setdefault(rule_key(rule.body), (scope, rule))
+    chosen = sorted(nearest.values(), key=order, reverse=True)
+    return {rule.id: (scope, rule) for scope, rule in chosen}
 
 
 class Answer(NamedTuple):

@@ -13,11 +13,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from recollect import agents
 from recollect.agents import Ability
 from recollect.app.core import App
 from recollect.app.states import NOTICES
+from recollect.base.text import without_full_stop
 from recollect.render.inject import plain
 
 SETTING = "MEMORY_NOTICES"
@@ -36,21 +38,49 @@ _OSASCRIPT = (
 )
 
 
-def rules_line(rules: Sequence[str]) -> str:
+class NotedRule(NamedTuple):
+    """A rule that came into force, and what that means for others."""
+
+    words: str
+    instead_of: Sequence[str] = ()  # the rules that it put out of force
+    may_contradict: Sequence[str] = ()  # rules that stay in force beside it until a person decides
+
+
+def rules_line(rules: Sequence[NotedRule]) -> str:
     """These rules came into force. Each is a change of its own and is undone by itself."""
     if not rules:
         return ""
-    named = _join_names([f'"{plain(rule, _RULE_CHARS).rstrip(".")}"' for rule in rules])
-    return f"Recollect: noted {named} \u00b7 undo{'' if len(rules) == 1 else ' the last'}: recollect undo"
+    if (
+        len(rules) > _MAX_NAMED
+    ):  # whatever else is left out, a rule that another one gave way to is named
+        rules = sorted(rules, key=lambda rule: not (rule.instead_of or rule.may_contradict))
+    named = _join_names([_name_rule(rule) for rule in rules])
+    undo = "undo" if len(rules) == 1 else "undo the last"
+    parts = [f"Recollect: noted {named}", f"{undo}: recollect undo"]
+    if any(rule.may_contradict for rule in rules):
+        parts.append("decide: recollect inbox")
+    return " \u00b7 ".join(parts)
+
+
+def _name_rule(rule: NotedRule) -> str:
+    named = _quote(rule.words)
+    if rule.instead_of:
+        named += f", instead of {' and '.join(map(_quote, rule.instead_of))}"
+    if rule.may_contradict:
+        named += f", which may contradict {' and '.join(map(_quote, rule.may_contradict))}"
+    return named
+
+
+def _quote(rule: str) -> str:
+    return f'"{without_full_stop(plain(rule, _RULE_CHARS))}"'
 
 
 def session_line(kept: Sequence[str], waiting: int) -> str:
     """What a session left: the titles of what it kept, and how much waits in the inbox."""
-    parts = (
-        [f"kept last time: {_join_names([plain(title, _TITLE_CHARS) for title in kept])}"]
-        if kept
-        else []
-    )
+    parts = []
+    if kept:
+        titles = [without_full_stop(plain(title, _TITLE_CHARS)) for title in kept]
+        parts.append(f"kept last time: {_join_names(titles)}")
     if waiting:
         parts.append(
             f"{waiting} {'waits' if waiting == 1 else 'wait'} in the inbox: recollect inbox"

@@ -1,10 +1,10 @@
 """Keeps the rules that a person states. Redacts, takes out what we ourselves put in, lets `capture` decide, stores. A
-rule that is sure is in force at once; an unsure one waits in the inbox. The same rule said again is counted; the
-opposite supersedes, and the chain stays."""
+rule that is sure is in force at once; an unsure one waits in the inbox. capture/rule_standing.py decides how it stands
+to the rules that are known."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from recollect.app import notices, session_ledger
@@ -12,15 +12,13 @@ from recollect.app.core import App
 from recollect.app.states import count_captured
 from recollect.base.errors import BadInput, ModelError
 from recollect.base.moment import Moment
-from recollect.base.structs import replace
 from recollect.base.text import first_line_title, storable
-from recollect.capture import rule_relations, turns
+from recollect.capture import rule_relations, rule_standing, turns
 from recollect.capture.prompt_rules import find_rules, learned_judge
 from recollect.capture.prompt_text import Action, Draft, FoundRule
-from recollect.capture.rule_relations import Relation
 from recollect.capture.tables import language, language_code
-from recollect.model.memory import Bridge, BridgeType, Kind, Lane, Memory, Rule, RuleType, Status
-from recollect.model.plan import Create, Link, Plan, Update
+from recollect.model.memory import BridgeType, Kind, Lane, Memory, Rule, RuleType, Status
+from recollect.model.plan import Create, Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Done, Scope
 from recollect.render.inject import without_ours
@@ -72,7 +70,7 @@ def capture_prompt(
         type=verdict.rule_type,
         why=verdict.reason,
     )
-    return kept_notice(kept)
+    return kept_notice(app, kept)
 
 
 def keep_rules(
@@ -97,24 +95,26 @@ def keep_rules(
         if is_quote and not any(rule_relations.says_same(found.rule, old.body) for old in standing):
             app.log.line("capture", dropped="an echo")
         else:
-            near = _nearness(app, found.scope, found.rule, standing)
-            kept.append(KeptRule(found, _keep_rule(app, found, near, group, at, refuses)))
+            kept.append(KeptRule(found, _keep_rule(app, found, group, at, refuses)))
     return kept
 
 
-def kept_notice(kept: Sequence[KeptRule]) -> str:
+def kept_notice(app: App, kept: Sequence[KeptRule]) -> str:
     """One line for the person's eyes; empty where nothing new is in force."""
-    new = []
+    noted = []
     for found, done in kept:
         first = done.plan.changes[0] if done.plan else None
-        after = (
-            {"status": first.memory.status}
-            if isinstance(first, Create)
-            else getattr(first, "after", {})
-        )
-        if after.get("status") == Status.ACTIVE:
-            new.append(found.rule)
-    return notices.rules_line(new)
+        after = getattr(first, "after", {})
+        status = first.memory.status if isinstance(first, Create) else after.get("status")
+        if status == Status.ACTIVE:
+            noted.append(
+                notices.NotedRule(
+                    words=found.rule,
+                    instead_of=replaced_words(app, done),
+                    may_contradict=paired_words(app, done),
+                )
+            )
+    return notices.rules_line(noted)
 
 
 def count_verdict(app: App, verdict: FoundRule) -> None:
@@ -136,19 +136,6 @@ def new_rule(app: App, words: str, *, at: Moment | None = None, **fields: Any) -
     return Rule(id=app.mint.draw("rule"), title=first_line_title(words), body=words, **fields)
 
 
-def supersede(store: Store, new: Rule) -> list[Update]:
-    """Put out of force what a rule that comes into force contradicts. The chain is kept: each old one names the new."""
-    replaced = set(linked_replaced(store, new))
-    others = [old for old in load_rules(store, Status.ACTIVE) if old.id != new.id]
-    gone = [
-        old for old in others if old.id in replaced or rule_relations.is_opposed(new.body, old.body)
-    ]
-    return [
-        Update.between(old, replace(old, status=Status.SUPERSEDED, superseded_by=new.id))
-        for old in gone
-    ]
-
-
 def linked_replaced(store: Store, rule: Memory) -> list[str]:
     """The rules that it takes the place of once it is in force."""
     bridges = store.bridges(rule.id)
@@ -157,54 +144,45 @@ def linked_replaced(store: Store, rule: Memory) -> list[str]:
     ]
 
 
-def _keep_rule(
-    app: App, found: FoundRule, near: dict[str, float], group: str, at: Moment | None, refuses: str
-) -> Done:
+def _keep_rule(app: App, found: FoundRule, group: str, at: Moment | None, refuses: str) -> Done:
+    near = nearness(app, found.scope, found.rule)
+
     def make(store: Store) -> Plan:
         if at is not None and _was_put_away(store, found.rule, at):
             return Plan()
-        now = at or app.clock.now()
-        is_sure = found.action is Action.STORED
-        by_relation: dict[Relation, list[Rule]] = {relation: [] for relation in Relation}
-        for old in load_rules(store, Status.ACTIVE, Status.CANDIDATE):
-            by_relation[rule_relations.relation(found.rule, old.body, near.get(old.id))].append(old)
-        for known in by_relation[Relation.SAME][:1]:
-            again = replace(
-                known, seen=known.seen + 1, last_active_at=max(known.last_active_at, now)
-            )
-            # Said for sure, or in another session, what waited in the inbox waits no longer.
-            if known.status is Status.CANDIDATE and (
-                is_sure or bool(group and group != known.group)
-            ):
-                again = replace(again, status=Status.ACTIVE, lane=Lane.USER)
-                return Plan.of([Update.between(known, again), *supersede(store, again)])
-            return Plan.of([Update.between(known, again)])
-        tags = (f"{REFUSED_CALL_TAG}{refuses}",) if refuses else ()
         rule = new_rule(
-            app, found.rule, at=now, rule_type=found.rule_type or RuleType.PREFERENCE, origin=ORIGIN, lane=Lane.USER,
-            group=group, tags=tags, said=found.span.strip()[:_MAX_SAID_CHARS],
-        )  # fmt: skip
-        opposed = [old for old in by_relation[Relation.OPPOSED] if old.status is Status.ACTIVE]
-        unsure = [old for old in by_relation[Relation.MAY_REPLACE] if old.status is Status.ACTIVE]
-        if not is_sure or unsure:  # two that may contradict each other do not stand side by side
-            waits = replace(rule, status=Status.CANDIDATE)
-            bridges = [
-                Bridge(rule.id, old.id, BridgeType.REPLACES, 1.0, now, ORIGIN)
-                for old in (*opposed, *unsure)
-            ]
-            return Plan.of([Create(waits), *map(Link, bridges)])
-        newer = next((old for old in opposed if old.last_active_at > now), None)
-        if newer is not None:
-            return Plan.of(
-                [Create(replace(rule, status=Status.SUPERSEDED, superseded_by=newer.id))]
-            )
-        gone = [
-            Update.between(old, replace(old, status=Status.SUPERSEDED, superseded_by=rule.id))
-            for old in opposed
-        ]
-        return Plan.of([Create(rule), *gone])
+            app,
+            found.rule,
+            at=at,
+            rule_type=found.rule_type or RuleType.PREFERENCE,
+            origin=ORIGIN,
+            lane=Lane.USER,
+            group=group,
+            tags=(f"{REFUSED_CALL_TAG}{refuses}",) if refuses else (),
+            said=found.span.strip()[:_MAX_SAID_CHARS],
+        )
+        among = surroundings(app, found.scope, store, near)
+        return rule_standing.state_rule(rule, among, is_sure=found.action is Action.STORED)
 
     return app.commit(found.scope, "capture", make, _summary, actor=Lane.USER)
+
+
+def surroundings(
+    app: App, scope: Scope, store: Store, near: Mapping[str, float]
+) -> rule_standing.Surroundings:
+    """What a rule of this store is compared with."""
+    elsewhere = [
+        rule
+        for other, reader in app.scopes()
+        if other is not scope
+        for rule in load_rules(reader, Status.ACTIVE)
+    ]
+    return rule_standing.Surroundings(
+        known=load_rules(store, Status.ACTIVE, Status.CANDIDATE),
+        elsewhere=elsewhere,
+        near=near,
+        is_a_persons_word=app.actor != "agent",
+    )
 
 
 def _was_put_away(store: Store, rule: str, said_at: Moment) -> bool:
@@ -221,11 +199,14 @@ def _was_put_away(store: Store, rule: str, said_at: Moment) -> bool:
     return False
 
 
-def _nearness(app: App, scope: Scope, sentence: str, known: Sequence[Rule]) -> dict[str, float]:
-    """How near the rules that stand are by their vectors; those that are far off are left out. English alone: the
-    shipped model knows no other language. Empty where there is no model: words decide alone."""
-    rules = [rule for rule in known if language_code(rule.body) == "en"]
-    if not rules or language_code(sentence) != "en":
+def nearness(app: App, scope: Scope, sentence: str) -> dict[str, float]:
+    """How near the known rules of a store are by their vectors; those that are far off are left out. English alone:
+    the shipped model knows no other language. Empty where there is no model: words decide alone."""
+    if app.store_path(scope) is None or language_code(sentence) != "en":
+        return {}
+    standing = load_rules(app.reader(scope), Status.ACTIVE, Status.CANDIDATE)
+    rules = [rule for rule in standing if language_code(rule.body) == "en"]
+    if not rules:
         return {}
     try:
         embedder = app.embedder
@@ -242,18 +223,41 @@ def _nearness(app: App, scope: Scope, sentence: str, known: Sequence[Rule]) -> d
     return {rule.id: float(own @ vector) for rule, own in zip(rules, vectors, strict=False)}
 
 
+def replaced_words(app: App, done: Done) -> list[str]:
+    """The rules in force that a change put out of force in favour of another, in their own words."""
+    updates = [change for change in done.plan.changes if isinstance(change, Update)]
+    return [
+        app.find(update.id)[1].body
+        for update in updates
+        if update.after.get("superseded_by") and update.before.get("status") == Status.ACTIVE
+    ]
+
+
+def paired_words(app: App, done: Done) -> list[str]:
+    """The rules that one in force may contradict since this change, in their own words."""
+    ids: list[str] = []
+    for id in done.plan.touched():
+        known = app.exact(id)
+        if known is not None and known[1].id == id and known[1].status is Status.ACTIVE:
+            ids += rule_standing.paired_ids(known[1])
+    others = (app.exact(id) for id in dict.fromkeys(ids))
+    return [other[1].body for other in others if other and other[1].status is Status.ACTIVE]
+
+
 def _summary(plan: Plan) -> str:
     first, more = plan.changes[0], len(plan.changes) - 1
     if isinstance(first, Update):
         raised = " and is in force now" if "status" in first.after else ""
         return f"Rule {first.id} already says this; counted again{raised}."
     rule = first.memory if isinstance(first, Create) else None
-    if rule is None or rule.status is Status.SUPERSEDED:
-        return (
-            f"Rule {rule.id} is not in force: {rule.superseded_by} is newer and contradicts it."
-            if rule
-            else ""
-        )
+    if rule is None:
+        return ""
+    if rule.status is Status.SUPERSEDED:
+        return f"Rule {rule.id} is not in force: {rule.superseded_by} is newer and contradicts it."
     if rule.status is Status.CANDIDATE:
         return f"Rule {rule.id} waits in the inbox" + (f"; it may replace {more}." if more else ".")
-    return f"Rule {rule.id} is in force" + (f"; it supersedes {more}." if more else ".")
+    pairs = len(rule_standing.paired_ids(rule))
+    beside = f"; it may contradict {pairs}: `recollect inbox`" if pairs else ""
+    return (
+        f"Rule {rule.id} is in force" + (f"; it supersedes {more}" if more else "") + f"{beside}."
+    )

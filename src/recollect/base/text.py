@@ -65,6 +65,11 @@ def one_line(text: str) -> str:
     return _SPACE.sub(" ", text).strip()
 
 
+def without_full_stop(sentence: str) -> str:
+    """For a list of sentences in one line, or one that is quoted."""
+    return sentence.rstrip(".\u3002 ")
+
+
 def clip(text: str, max_chars: int) -> str:
     """At most `max_chars`, the last an ellipsis where something was cut."""
     return text if len(text) <= max_chars else text[: max(0, max_chars - 1)].rstrip() + "\u2026"

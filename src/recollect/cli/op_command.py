@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import sys
 import typing
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from enum import Enum
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -18,14 +20,16 @@ from recollect.base.errors import BadInput, NotFound, PasswordMissing, Recollect
 from recollect.base.files import write_private
 from recollect.base.text import one_line, visible
 from recollect.cli.output import Bar, print_blocks, print_result
-from recollect.model.memory import Memory
-from recollect.model.result import Checkup, Verified
+from recollect.model.memory import Status
+from recollect.model.result import Card, Checkup, Done, OtherRule, Verified
 from recollect.ops.table import Effect, Op, Parameter
 from recollect.render.blocks import Line, Tone
 
 _MAX_STDIN_BYTES = 20_000_000
 _NAMES_A_MEMORY = frozenset({"ID", "[ID]", "NAME", "FROM", "TO", "KEPT", "OTHER"})
 _KEYS = "[a]ccept  [e]dit  [r]eject  [s]kip  [q]uit"
+_PAIR_KEYS = "keep [b]oth  the [n]ewer  the [o]lder  [s]kip  [q]uit"
+_KEPT = {"b": "both", "n": "newer", "o": "older"}
 _END_KEYS = frozenset("q\x03\x04\x1b")
 
 
@@ -221,44 +225,109 @@ def _review_inbox(as_json: bool) -> None:
         if as_json or not waiting.cards or not _has_terminal():
             print_result(app, waiting, as_json=as_json)
             return
-        print_blocks([Line(_KEYS, Tone.DIM)])
         decided = 0
-        for number, card in enumerate(waiting.cards, start=1):
-            memory = card.memory
-            print_blocks([
-                Line(f"{number} of {len(waiting.cards)}  {memory.body}", Tone.TITLE),
-                Line(f"   {memory.id[-6:]}, source: {memory.lane}, {memory.origin or 'unknown'}", Tone.DIM),
-                *(Line(f"   replaces {id[-6:]}?  {app.find(id)[1].body}", Tone.WARN) for id in card.replaces),
-            ])  # fmt: skip
-            while (key := click.getchar().lower()) not in _END_KEYS | {"s"} and not _decide(
-                app, key, memory
-            ):
-                print_blocks([Line(_KEYS, Tone.WARN)])
+        questions = [question for card in waiting.cards for question in _questions(app, card)]
+        keys = ""
+        for number, question in enumerate(questions, start=1):
+            if question.keys != keys:
+                keys = question.keys
+                print_blocks([Line(keys, Tone.DIM)])
+            print_blocks(question.lines(f"{number} of {len(questions)}"))
+            key = _ask(question)
             if key in _END_KEYS:
                 break
             decided += key != "s"
-        print_blocks([Line(f"{decided} decided, {len(waiting.cards) - decided} left.")])
+        print_blocks([Line(f"{decided} decided, {len(questions) - decided} left.")])
 
 
-def _decide(app: App, key: str, memory: Memory) -> bool:
+class _Question(NamedTuple):  # something in the inbox that one key decides
+    keys: str
+    lines: Callable[[str], list[Line]]  # given how far a person is
+    decide: Callable[[str], bool]  # whether the key decided it
+
+
+def _questions(app: App, card: Card) -> Iterator[_Question]:
+    """A waiting rule is one; a rule in force is one with each rule that it may contradict."""
+    if card.memory.status is Status.CANDIDATE:
+        yield _Question(_KEYS, partial(_rule_lines, app, card), partial(_decide_key, app, card))
+        return
+    for other in card.contradicts:
+        yield _Question(
+            _PAIR_KEYS, partial(_pair_lines, card, other), partial(_settle_key, app, card, other)
+        )
+
+
+def _ask(question: _Question) -> str:
+    """The key that decided, skipped or ended it."""
+    while True:
+        key = click.getchar().lower()
+        if key in _END_KEYS or key == "s" or question.decide(key):
+            return key
+        print_blocks([Line(question.keys, Tone.WARN)])
+
+
+def _rule_lines(app: App, card: Card, place: str) -> list[Line]:
+    memory = card.memory
+    lines = [
+        Line(f"{place}  {memory.body}", Tone.TITLE),
+        Line(f"   {memory.id[-6:]}, source: {memory.lane}, {memory.origin or 'unknown'}", Tone.DIM),
+    ]
+    for id in card.replaces:
+        lines.append(Line(f"   replaces {id[-6:]}?  {app.find(id)[1].body}", Tone.WARN))
+    for other in card.contradicts:
+        lines.append(Line(f"   may contradict {other.id[-6:]}:  {other.body}", Tone.WARN))
+    return lines
+
+
+def _pair_lines(card: Card, other: OtherRule, place: str) -> list[Line]:
+    older, newer = (card.memory.body, other.body)
+    if not other.is_newer:
+        older, newer = newer, older
+    return [
+        Line(f"{place}  These two may contradict each other:", Tone.TITLE),
+        Line(f"   newer  {newer}"),
+        Line(f"   older  {older}"),
+    ]
+
+
+def _settle_key(app: App, card: Card, other: OtherRule, key: str) -> bool:
     from recollect.ops import rules
 
-    if key not in ("a", "e", "r"):
+    if key not in _KEPT:
         return False
+    return _try(lambda: rules.settle(app, card.memory.id, other.id, keep=rules.Keep(_KEPT[key])))
+
+
+def _decide_key(app: App, card: Card, key: str) -> bool:
+    from recollect.ops import rules
+
+    id = card.memory.id
+    if key == "a":
+        return _try(lambda: rules.accept(app, (id,)))
+    if key == "r":
+        return _try(lambda: rules.reject(app, (id,)))
+    if key == "e":
+        return _try(lambda: rules.edit(app, id, _ask_words(card)))
+    return False
+
+
+def _ask_words(card: Card) -> str:
+    words: str = click.prompt(
+        "as it should read", default=visible(card.memory.body), show_default=False
+    )
+    return words
+
+
+def _try(act: Callable[[], Done]) -> bool:
+    """Whether it was done; says what came of it."""
     try:
-        if key == "e":
-            text = click.prompt(
-                "as it should read", default=visible(memory.body), show_default=False
-            )
-            done = rules.edit(app, memory.id, text)
-        else:
-            done = (rules.accept if key == "a" else rules.reject)(app, (memory.id,))
+        done = act()
     except click.Abort:
         return False
     except RecollectError as problem:
         print_blocks([Line(f"{problem.message} {problem.hint}".strip(), Tone.BAD)])
         return False
-    print_blocks([Line(done.summary, Tone.GOOD)])
+    print_blocks([Line(done.summary, Tone.GOOD), *(Line(note) for note in done.notes)])
     return True
 
 

@@ -22,6 +22,7 @@ from recollect.base.errors import BadInput
 from recollect.base.files import read_limited
 from recollect.base.moment import Moment
 from recollect.base.text import counted, one_line
+from recollect.capture.rule_facts import rule_key
 from recollect.integrations.pieces import Change, OwnFile, Receipt, Receipts, Section, Work, changes
 from recollect.model.codec import Json
 from recollect.model.command import Lesson
@@ -68,7 +69,7 @@ def _synced_rules(app: App) -> list[RuleCopy]:
     for scope, rule in rules_in_force(app).values():
         words = plain(rule.body, _MAX_RULE_CHARS)
         if words and is_trusted(rule):
-            found.setdefault(one_line(words).casefold(), RuleCopy(rule, words, scope is Scope.USER))
+            found.setdefault(rule_key(words), RuleCopy(rule, words, scope is Scope.USER))
     return list(found.values())[:MAX_SYNCED]
 
 
@@ -82,7 +83,7 @@ def _skill_rules(app: App) -> dict[RuleType, list[tuple[str, str]]]:
     ]
     for rule in sorted(listed, key=lambda one: (one.created_at, one.id), reverse=True):
         if words := one_line(plain(rule.body, _MAX_SKILL_RULE_CHARS)):
-            found[rule.rule_type].setdefault(words.casefold(), (rule.id, words))
+            found[rule.rule_type].setdefault(rule_key(words), (rule.id, words))
     return {kind: list(ours.values())[:_MAX_PER_SKILL] for kind, ours in found.items() if ours}
 
 

@@ -35,7 +35,8 @@ from recollect.model.plan import Change, Create, Remove, Say, Unsay, Update
 SHARED_FIELDS = ("title", "body", "topics", "tags", "anchors", "rule_type")
 PRIVATE_TAG = "private"
 _OUR_TAGS = frozenset({SHARED_TAG, OFFERED_TAG, ACCEPTED_TAG})  # each member's own
-_SESSION_TAGS = ("session:", "refused:")  # beginnings of tags that name a session or a call
+# Beginnings of tags that name a session, a call or another rule of one's own.
+_SESSION_TAGS = ("session:", "refused:", "may contradict:")
 _RECORD_STARTS = re.compile(rf"\n\n(?=(?:{'|'.join(role.capitalize() for role in Role)}): )")
 _QUOTES = re.compile(r"\b(?:Asked|Decided|Said): ")
 _PRIVATE_PATH = re.compile(r"(?:^|[\s='\"])(?:/|~|[A-Za-z]:\\)")

@@ -76,6 +76,12 @@ class Counts(Struct):
         }
 
 
+class OtherRule(Struct):  # a rule in force that another one may contradict
+    id: str
+    body: str
+    is_newer: bool = False
+
+
 class Card(Struct):  # a memory and its current state
     memory: Memory
     strength: float
@@ -84,6 +90,7 @@ class Card(Struct):  # a memory and its current state
         100  # shown to people, 0 to 100: how strong it still is, times how useful it has proved
     )
     replaces: tuple[str, ...] = ()  # of a rule that waits: the rules in force that it may replace
+    contradicts: tuple[OtherRule, ...] = ()  # of a rule: others in force that it may contradict
     condition: Condition = Condition.ACTIVE
     context: Quote | None = (
         None  # of a rule: what it was made from, where its transcript is still there
@@ -100,7 +107,12 @@ class Card(Struct):  # a memory and its current state
             "strength": round(self.strength, 4),
             **_fields(self, "scope condition version"),
         }
-        return _with(data, replaces=list(self.replaces), context=encode(self.context))
+        return _with(
+            data,
+            replaces=list(self.replaces),
+            contradicts=[{"id": one.id, "body": one.body} for one in self.contradicts],
+            context=encode(self.context),
+        )
 
 
 class Cards(Struct):

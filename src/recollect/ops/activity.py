@@ -15,7 +15,7 @@ from recollect.app.note_files import SYNC
 from recollect.base.ids import ID_SHAPE
 from recollect.base.moment import Moment
 from recollect.base.shipped import load_table
-from recollect.base.text import clip, counted, estimate_tokens, one_line
+from recollect.base.text import clip, counted, estimate_tokens, one_line, without_full_stop
 from recollect.model.report import Activity, Happening
 from recollect.model.result import Entry
 from recollect.model.session import RecallRecord, Session
@@ -115,7 +115,7 @@ def _sentence(
 def _told(answer: Mapping[str, Any], host: str) -> Happening:
     titles = {hit["id"]: hit["title"] for hit in answer["hits"]}
     many, reader = counted(len(titles), "memory", "memories"), agents.title_of(host) or "the agent"
-    named = "; ".join(list(titles.values())[:_MAX_NAMED]) + (
+    named = "; ".join(map(without_full_stop, list(titles.values())[:_MAX_NAMED])) + (
         "; \u2026" if len(titles) > _MAX_NAMED else ""
     )
     text = _EVENTS.get(answer["event"], _EVENTS["prompt"]).format(

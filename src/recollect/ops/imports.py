@@ -24,6 +24,7 @@ from recollect.base.text import clip, counted, first_line_title, one_line, stora
 from recollect.capture import rule_relations
 from recollect.capture.prompt_rules import find_rules
 from recollect.capture.prompt_text import Action
+from recollect.capture.rule_facts import rule_key
 from recollect.integrations import foreign_memories as foreign
 from recollect.integrations.foreign_memories import ForeignLink, ForeignMemory
 from recollect.model.codec import Json
@@ -325,6 +326,6 @@ class _Import:
 
 def _words(one: Memory | ForeignMemory) -> tuple[Kind, str]:
     """Rules are their words; threads of one text may still be two if they have two names."""
-    return one.kind, foreign.words_key(
-        one.body if one.kind is Kind.RULE else f"{one.title}\n{one.body}"
-    )
+    if one.kind is Kind.RULE:
+        return one.kind, rule_key(one.body)
+    return one.kind, foreign.words_key(f"{one.title}\n{one.body}")

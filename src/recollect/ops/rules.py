@@ -6,24 +6,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.app import rule_keeping
 from recollect.app.core import App
-from recollect.app.rule_keeping import KeptRule, linked_replaced, new_rule, supersede
+from recollect.app.rule_keeping import KeptRule, linked_replaced, new_rule
 from recollect.base.errors import BadInput
+from recollect.base.moment import Moment
 from recollect.base.structs import replace
 from recollect.base.text import clip, first_line_title, one_line, storable
-from recollect.capture import prompt_rules, rule_relations
+from recollect.capture import prompt_rules, rule_standing
 from recollect.capture.prompt_text import Action, Draft, FoundRule, Piece
 from recollect.jobs.rule_contexts import with_contexts
-from recollect.lifecycle import edits, sharing
+from recollect.lifecycle import edits
 from recollect.model.codec import Json
-from recollect.model.memory import ACCEPTED_TAG, SHARED_TAG, Kind, Lane, Rule, RuleType, Status
+from recollect.model.memory import (
+    ACCEPTED_TAG,
+    SHARED_TAG,
+    Kind,
+    Lane,
+    Memory,
+    Rule,
+    RuleType,
+    Status,
+)
 from recollect.model.plan import Create, Plan, Update
-from recollect.model.query import Query
-from recollect.model.result import Cards, Done, Scope, Summary
-from recollect.ops.library import Limit, Muted, list_kind
+from recollect.model.result import Card, Cards, Done, OtherRule, Scope, Summary
+from recollect.ops.library import Limit, Muted, card, list_kind
 from recollect.ops.memories import Expect, Topics, User, as_one, refuse_unexpected, scope_of
 from recollect.ops.table import Arg
 from recollect.ops.team import begin_sharing, finish_sharing
@@ -68,7 +78,7 @@ def add(
         bool, Arg("Share it with the team; outside a project, for all that the team works on.")
     ] = False,
 ) -> Done:
-    """The same sentence, whatever its case, is one rule with a count, not two."""
+    """The same rule in another spelling is one rule with a count, not two."""
     words = _read_rule(app, text, "rule add")
     if team:
         if user or app.actor == "agent":
@@ -82,34 +92,43 @@ def add(
     else:
         scope, team_notes = scope_of(user), ()
     named, quoted = app.redact_topics(topics), app.redact_text("words", said, max_chars=2_000)
+    near = rule_keeping.nearness(app, scope, words)
 
     def make(store: Store) -> Plan:
-        for same in store.find(
-            Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), body=words, limit=1)
-        ):
-            again = replace(same, seen=same.seen + 1, last_active_at=app.clock.now())
-            again = sharing.with_tag(again, SHARED_TAG) if team else again
-            return Plan.of([Update.between(same, again)])
-        lane = Lane.AGENT if app.actor == "agent" else Lane.USER
         rule = new_rule(
-            app, words, topics=named, rule_type=type, origin=app.actor, lane=lane, said=quoted,
-            group=storable(session), tags=(SHARED_TAG,) if team else (),
-        )  # fmt: skip
-        # Only a person's word takes another rule out of force.
-        return Plan.of([Create(rule), *(supersede(store, rule) if lane is Lane.USER else ())])
+            app,
+            words,
+            topics=named,
+            rule_type=type,
+            origin=app.actor,
+            lane=Lane.AGENT if app.actor == "agent" else Lane.USER,
+            said=quoted,
+            group=storable(session),
+            tags=(SHARED_TAG,) if team else (),
+        )
+        among = rule_keeping.surroundings(app, scope, store, near)
+        return rule_standing.state_rule(rule, among, is_sure=True)
 
     def say(plan: Plan) -> str:
         is_known = isinstance(plan.changes[0], Update)
         return f"Rule {plan.touched()[0]} {'already says this; counted again' if is_known else 'is in force'}."
 
     done = app.commit(scope, "rule add", make, say)
-    replaced = [app.find(id)[1].body for id in done.plan.touched()[1:]]
-    notes = (
-        *(f"It replaces \u201c{clip(old, 120)}\u201d." for old in replaced),
-        *team_notes,
-        *done.notes,
-    )
+    notes = (*_consequences(app, done), *team_notes, *done.notes)
     return finish_sharing(app, replace(done, notes=notes)) if team else replace(done, notes=notes)
+
+
+def _consequences(app: App, done: Done) -> list[str]:
+    """What a rule that came into force means for others, in sentences."""
+    notes = [
+        f"It replaces \u201c{clip(old, 120)}\u201d; `recollect undo` takes that back."
+        for old in rule_keeping.replaced_words(app, done)
+    ]
+    notes += (
+        f"It may contradict \u201c{clip(old, 120)}\u201d: both hold until you decide, `recollect inbox`."
+        for old in rule_keeping.paired_words(app, done)
+    )
+    return notes
 
 
 def _read_rule(app: App, text: str, command: str) -> str:
@@ -120,19 +139,103 @@ def _read_rule(app: App, text: str, command: str) -> str:
 
 
 def list_inbox(app: App, *, limit: Limit = 50) -> Cards:
-    """Each with the rules in force that it would replace."""
+    """Each with the rules in force that it would replace. After them rules in force that may contradict another."""
     cards = list_kind(app, Kind.RULE, Status.CANDIDATE, limit)
-    shown = []
-    for card in cards.cards:
-        store = app.reader(card.scope)
-        found = filter(
-            None, (store.get(id, follow=False) for id in linked_replaced(store, card.memory))
+    waiting = []
+    for found in cards.cards:
+        store = app.reader(found.scope)
+        linked = (store.get(id, follow=False) for id in linked_replaced(store, found.memory))
+        replaces = tuple(old.id for old in linked if old and old.status is Status.ACTIVE)
+        pairs = _standing_pairs(app, found.memory)
+        waiting.append(replace(found, replaces=replaces, contradicts=pairs))
+    pairs_in_force = _list_pairs(app)
+    shown = (*with_contexts(app, waiting), *pairs_in_force)[:limit]
+    return replace(
+        cards,
+        cards=shown,
+        total=cards.total + len(pairs_in_force),
+        what="rules" if shown else "rules wait in the inbox",
+    )
+
+
+def _list_pairs(app: App) -> list[Card]:
+    """Rules in force that may contradict another one in force, the newest first."""
+    found = []
+    for scope, store in app.scopes():
+        for rule in rule_keeping.load_rules(store, Status.ACTIVE):
+            if contradicts := _standing_pairs(app, rule):
+                found.append(replace(card(app, scope, rule), contradicts=contradicts))
+    return sorted(found, key=lambda pair: pair.memory.created_at, reverse=True)
+
+
+def _standing_pairs(app: App, rule: Memory) -> tuple[OtherRule, ...]:
+    """The rules in force that it may contradict; those that are gone since are no question any more."""
+    known = (app.exact(id) for id in rule_standing.paired_ids(rule))
+    others = [found[1] for found in known if found and found[1].status is Status.ACTIVE]
+    return tuple(
+        OtherRule(id=other.id, body=other.body, is_newer=other.created_at > rule.created_at)
+        for other in others
+    )
+
+
+class Keep(StrEnum):  # of two rules that may contradict each other
+    BOTH = "both"
+    NEWER = "newer"
+    OLDER = "older"
+
+
+def settle(
+    app: App,
+    id: Annotated[str, Arg("One of the two rules.", metavar="ID")],
+    other: Annotated[str, Arg("The other one.", metavar="ID")],
+    *,
+    keep: Annotated[Keep, Arg("What stays in force.")] = Keep.BOTH,
+) -> Done:
+    """The rule that does not stay is superseded by the other, or archived where it is in another store."""
+    # Of two that were said in the same second, the one that is tagged with the other came later.
+    found = sorted(
+        (app.find(id), app.find(other)),
+        key=lambda place: (place[1].created_at, bool(rule_standing.paired_ids(place[1]))),
+    )
+    (old_scope, older), (new_scope, newer) = found
+    if not isinstance(older, Rule) or not isinstance(newer, Rule) or older.id == newer.id:
+        raise BadInput(
+            "These are not two rules.", hint="`recollect inbox list` shows which wait for you."
         )
-        shown.append(
-            replace(card, replaces=tuple(old.id for old in found if old.status is Status.ACTIVE))
+    asked = (*rule_standing.paired_ids(older), *rule_standing.paired_ids(newer))
+    if older.id not in asked and newer.id not in asked:
+        raise BadInput(
+            "Nothing is to be decided between these two.",
+            hint="`recollect inbox list` shows what waits for you.",
         )
-    shown = with_contexts(app, shown)
-    return replace(cards, cards=tuple(shown), what="rules" if shown else "rules wait in the inbox")
+    lost = {Keep.BOTH: None, Keep.NEWER: older, Keep.OLDER: newer}[keep]
+    rules = {old_scope: [older, newer]}
+    if old_scope is not new_scope:
+        rules = {old_scope: [older], new_scope: [newer]}
+    winner = newer.id if lost is older else older.id
+    superseded_by = winner if old_scope is new_scope else None
+
+    def commit(scope: Scope) -> Done:
+        def make(store: Store) -> Plan:
+            current = [store.get(rule.id, follow=False) or rule for rule in rules[scope]]
+            return rule_standing.settle(
+                [rule for rule in current if isinstance(rule, Rule)],
+                pair=(older.id, newer.id),
+                lost=lost.id if lost else None,
+                superseded_by=superseded_by,
+            )
+
+        return app.commit(scope, "inbox settle", make, lambda _: _say_settled(older, newer, keep))
+
+    with app.as_one_change():
+        return as_one([commit(scope) for scope in rules])
+
+
+def _say_settled(older: Rule, newer: Rule, keep: Keep) -> str:
+    if keep is Keep.BOTH:
+        return f"Rules {older.id} and {newer.id} are both in force."
+    kept, gone = (newer, older) if keep is Keep.NEWER else (older, newer)
+    return f"Rule {kept.id} is in force, {gone.id} is not any more."
 
 
 def accept(app: App, ids: Ids) -> Done:
@@ -170,35 +273,34 @@ def _accept_rules(
 
     def commit(scope: Scope, rules: list[Rule]) -> Done:
         def make(store: Store) -> Plan:
-            now, accepted, changes = (
-                app.clock.now(),
-                dict[str, tuple[Rule, Rule]](),
-                dict[str, Update](),
+            among = rule_keeping.surroundings(app, scope, store, {})
+            stored = {rule.id: rule for rule in among.known}
+            current = dict(stored)
+            for rule in rules:  # of two that contradict each other, the later one holds
+                waiting = stored.get(rule.id, rule)
+                refuse_unexpected(waiting, expect)
+                accepted = _accepted(waiting, words, app.clock.now())
+                among = among._replace(known=list(current.values()))
+                linked = linked_replaced(store, waiting)
+                for changed in rule_standing.accept_rule(accepted, among, linked):
+                    current[changed.id] = changed
+            return Plan.of(
+                Update.between(stored[id], rule)
+                for id, rule in current.items()
+                if id in stored and rule != stored[id]
             )
-            for rule in rules:
-                known = store.get(rule.id, follow=False)
-                current = known if isinstance(known, Rule) else rule
-                refuse_unexpected(current, expect)
-                tags = tuple(dict.fromkeys((*current.tags, ACCEPTED_TAG)))
-                new = replace(
-                    current, status=Status.ACTIVE, reinforced_at=now, last_active_at=now, tags=tags
-                )
-                if words is not None:
-                    new = replace(new, body=words, title=first_line_title(words))
-                changes |= {one.id: one for one in supersede(store, new)}
-                for (
-                    before,
-                    after,
-                ) in accepted.values():  # of two that contradict each other, the later one holds
-                    if rule_relations.is_opposed(new.body, after.body):
-                        put_out = replace(after, status=Status.SUPERSEDED, superseded_by=new.id)
-                        changes[before.id] = Update.between(before, put_out)
-                accepted[rule.id], changes[rule.id] = (current, new), Update.between(current, new)
-            return Plan.of(changes.values())
 
         return app.commit(scope, op, make, lambda _: _say(rules, "in force"))
 
-    return _decide(app, ids, commit)
+    done = _decide(app, ids, commit)
+    return replace(done, notes=(*_consequences(app, done), *done.notes))
+
+
+def _accepted(rule: Rule, words: str | None, now: Moment) -> Rule:
+    """In force from now on, in other words where a person gave some."""
+    tags = tuple(dict.fromkeys((*rule.tags, ACCEPTED_TAG)))
+    new = replace(rule, status=Status.ACTIVE, reinforced_at=now, last_active_at=now, tags=tags)
+    return new if words is None else replace(new, body=words, title=first_line_title(words))
 
 
 def _say(rules: Sequence[Rule], what: str) -> str:

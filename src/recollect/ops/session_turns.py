@@ -19,6 +19,7 @@ from recollect.base.structs import Struct, field, replace
 from recollect.base.text import clip, estimate_tokens, one_line
 from recollect.capture.call_outcomes import SHOWN_BEFORE_S
 from recollect.capture.prompt_rules import is_like_a_rule, word_rule
+from recollect.capture.rule_facts import rule_key
 from recollect.capture.rule_relations import says_same
 from recollect.capture.turns import message_id
 from recollect.jobs.transcript_reader import Reading, TurnStart, read_turns
@@ -294,7 +295,7 @@ class Turns:
         made = (
             one for one in self._rules if one.said and one.said == said.strip()[: len(one.said)]
         )
-        same = (one for one in self._rules if one.body.casefold() == text.casefold())
+        same = (one for one in self._rules if rule_key(one.body) == rule_key(text))
         other = (one for one in self._rules if alike and says_same(text, one.body))
         return next(chain(made, same, other), None)
 

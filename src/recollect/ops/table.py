@@ -123,6 +123,8 @@ OPS: tuple[Op, ...] = (
     Op("inbox edit", "rules:edit", _WRITE, _MEMORIES, "Reword a waiting rule and put it in force.",
        'inbox edit cdd740 "Use pnpm, never npm"'),
     Op("inbox reject", "rules:reject", _WRITE, _MEMORIES, "Archive waiting rules.", "inbox reject cdd740"),
+    Op("inbox settle", "rules:settle", _WRITE, _MEMORIES, "Decide on two rules that may contradict each other.",
+       "inbox settle cdd740 a1b2c3 --keep newer"),
     Op("notes", "notes:listing", _READ, _NOTES, "List notes with their files, the last changed first.",
        "notes --tag deploy", everyday=True, aliases=("note list",)),
     Op("why", "recall:why", _READ, _MEMORIES, "Show why a memory was shown, and which were left out.", "why",

@@ -127,7 +127,7 @@ def _classify(app: App, question: Question, acts: Sequence[Act]) -> None:
     if verdict.action is Action.STORED:
         shown = session_ledger.texts_shown(app, question.session)
         kept = rule_keeping.keep_rules(app, judged, group=question.session, shown=shown, at=act.at)
-        notices.add(app, rule_keeping.kept_notice(kept))
+        notices.add(app, rule_keeping.kept_notice(app, kept))
 
 
 def _extract(app: App, question: Question, acts: Sequence[Act]) -> None:

@@ -90,8 +90,21 @@ def _card_blocks(result: results.Cards, now: Moment) -> Iterator[Block]:
             {**row, **left_out, "STATUS": state} for row, state in zip(rows, states, strict=True)
         ]
     yield _table(rows, numbered=True)
+    for card in result.cards:
+        yield from (Line(_pair_sentence(card, other), Tone.WARN) for other in card.contradicts)
     if (end := (result.offset or 0) + len(result.cards)) < result.total and is_page:
         yield Line(f"{end:,} of {result.of}; `--offset {end}` goes on.", Tone.DIM)
+
+
+def _pair_sentence(card: results.Card, other: results.OtherRule) -> str:
+    """Two rules that may contradict each other, and how a person decides on them."""
+    rule, other_id = card.memory, other.id[-SHORT_ID:]
+    first = f"\u201c{clip(one_line(rule.body), 60)}\u201d ({rule.id[-SHORT_ID:]})"
+    second = f"\u201c{clip(one_line(other.body), 60)}\u201d ({other_id})"
+    if rule.status is Status.CANDIDATE:
+        return f"{first} may contradict {second}, which is in force."
+    settle = f"`recollect inbox settle {rule.id[-SHORT_ID:]} {other_id} --keep both|newer|older`"
+    return f"{first} and {second} may contradict each other: {settle}"
 
 
 def _memory_blocks(shown: results.Shown, now: Moment) -> Iterator[Block]:

@@ -24,6 +24,7 @@ ACTS = {
     "inbox accept": "In force: {}",
     "inbox edit": "In force: {}",
     "inbox reject": "Rejected: {}",
+    "inbox settle": "Decided: {}",
     "edit": "Changed: {}",
     "forget": "Archived: {}",
     "restore": "Brought back: {}",

@@ -4,6 +4,7 @@ and Health. Each asks operations and fills a template."""
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from starlette.responses import Response
 from recollect.base.errors import BadInput, RecollectError, UnknownId
 from recollect.base.text import clip, one_line
 from recollect.model.memory import Condition, Kind, Lane, RuleType, Status
-from recollect.model.result import Card, Scope
+from recollect.model.result import Card, OtherRule, Scope
 from recollect.model.timeline import Sessions, Timeline
 from recollect.render import report_blocks
 from recollect.web import drawing
@@ -130,15 +131,30 @@ class Waiting(NamedTuple):
     replaces: list[Card]  # the rules in force whose place it may take
 
 
+class Pair(NamedTuple):  # two rules in force that may contradict each other
+    newer: OtherRule
+    older: OtherRule
+
+
+def _read_pairs(card: Card) -> Iterator[Pair]:
+    rule = OtherRule(id=card.memory.id, body=card.memory.body)
+    for other in card.contradicts:
+        yield Pair(other, rule) if other.is_newer else Pair(rule, other)
+
+
 @view("/inbox", nav="Inbox")
 def show_inbox(page: Page) -> Response:
     sessions: dict[str, list[Waiting]] = {}
+    pairs: list[Pair] = []
     for card in page.op("inbox list", limit=_MAX_WAITING).cards:
+        if card.memory.status is not Status.CANDIDATE:
+            pairs += _read_pairs(card)
+            continue
         replaces = [page.op("show", id).card for id in card.replaces]
         sessions.setdefault(card.memory.group, []).append(Waiting(card, replaces))
     known = {one.id: one for one in page.op("sessions", limit=_MAX_WAITING).sessions}
     notes = page.op("notes", status=Status.CANDIDATE, limit=_MAX_WAITING).cards
-    return page.render("inbox.html", sessions=sessions, known=known, notes=notes)
+    return page.render("inbox.html", sessions=sessions, known=known, notes=notes, pairs=pairs)
 
 
 # Library: every memory, found by one search box or by filters; and a memory's own page.

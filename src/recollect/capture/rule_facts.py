@@ -1,0 +1,300 @@
+"""What a rule speaks of, read from its words so that two rules can be compared (rule_relations.py).
+
+A rule's facts are the things it asks for, the things it names as unwanted, where it holds, its numbers, its exceptions
+and whether it is a refusal. `rule_key` is what two spellings of one rule have in common.
+
+Words alone: nothing here weighs how near two rules are in meaning. Tables in data/rule_facts.toml.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from recollect.base.text import one_line
+from recollect.capture.tables import Patterns, Words, table
+
+_MAX_CHARS = 2_500  # an imported rule may be of any length
+_MAX_REJECTED = 3  # this many words after a "not" are what is not wanted
+_MAX_INFLECTION = 2  # a shorter run of hiragana is a particle or an ending
+_STOPS = " \t\n.!;,:\u3002"
+_PATTERNS = Patterns("rule_facts")
+_WORDS = Words("rule_facts")
+
+
+class Choice(NamedTuple):
+    members: frozenset[str]  # a project usually chooses one of these
+    topics: frozenset[str]  # words that only say what the choice is about
+
+
+class RuleFacts(NamedTuple):
+    wanted: frozenset[str] = frozenset()  # stems of what the rule asks for, or is about
+    rejected: frozenset[str] = frozenset()  # stems of what it names as unwanted
+    replaced: frozenset[str] = frozenset()  # of those: what it says that it takes the place of
+    where: frozenset[str] = frozenset()  # what narrows it: "in tests"; part of the others, too
+    exceptions: frozenset[str] = frozenset()  # what it does not hold for
+    directions: frozenset[tuple[str, str]] = frozenset()  # ("before", "push"), ("into", "main")
+    refuses: bool = False  # it is a refusal and nothing else: "Never push", "Do not use tabs"
+    adds: bool = False  # it says that something holds beside other things: "also support ..."
+    has_limit: bool = False  # it sets a limit: "at most", "longer than"
+    has_fixed_number: bool = False  # a number in it is a name: "error 404", "port 80 is taken"
+    has_copula: bool = False
+    located: frozenset[str] = frozenset()  # what it says the place of: "Tests go next to the code"
+
+    @property
+    def content(self) -> frozenset[str]:
+        return self.wanted | self.rejected
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        return frozenset(word for word in self.content if is_number(word))
+
+    @property
+    def addresses(self) -> frozenset[str]:
+        return frozenset(word for word in self.content if _PATTERNS.address.match(word))
+
+    def wants(self, word: str) -> bool:
+        return word in self.wanted and word not in self.rejected and not self.refuses
+
+    def directions_apart_from(self, values: frozenset[str]) -> frozenset[tuple[str, str]]:
+        """Which way it goes, whatever the values are that it goes to."""
+        return frozenset((way, "" if to in values else to) for way, to in self.directions)
+
+
+@lru_cache(maxsize=8192)
+def rule_key(rule: str) -> str:
+    """Equal for spellings of one rule: case, quotes, white space, courtesy and a full stop do not matter."""
+    words = one_line(_PATTERNS.quote.sub("", _plain(rule)))
+    return _PATTERNS.courtesy.sub("", words.rstrip(_STOPS)).rstrip(_STOPS)
+
+
+@lru_cache(maxsize=4096)
+def read_facts(rule: str) -> RuleFacts:
+    said = _spell_out(rule)
+    core, *exceptions = _PATTERNS.exception.split(said)
+    core, replaced = _take_replaced(core)
+    clauses = [words for clause in _PATTERNS.clause.split(core) if (words := _split_words(clause))]
+    reader = _Reader(is_refusal=bool(clauses) and all(map(_begins_with_no, clauses)))
+    for clause in clauses:
+        reader.read(clause)
+    replaced_stems = frozenset(stem for words in replaced for stem in _content(words))
+    return RuleFacts(
+        wanted=frozenset(reader.wanted) - replaced_stems,
+        rejected=frozenset(reader.rejected) | replaced_stems,
+        replaced=replaced_stems,
+        where=frozenset(reader.where),
+        exceptions=frozenset(stem for words in exceptions for stem in _content(words)),
+        directions=frozenset(reader.directions),
+        refuses=reader.is_refusal,
+        adds=_PATTERNS.adds.search(said) is not None,
+        has_limit=_PATTERNS.limit.search(said) is not None,
+        has_fixed_number=_has_fixed_number(core),
+        has_copula=_PATTERNS.copula.search(core) is not None,
+        located=_read_located(core),
+    )
+
+
+def is_number(word: str) -> bool:
+    return _PATTERNS.number.match(word) is not None
+
+
+def kinds_of(word: str) -> Iterator[str]:
+    """The kinds of things that a stem names and that tell two rules apart: a day, a place, a file, a name in code."""
+    if word in _day_stems():
+        yield "day"
+    if word in _place_stems():
+        yield "place"
+    if _PATTERNS.path.search(word):
+        yield "path"
+    elif _PATTERNS.code_name.search(word):
+        yield "code"
+
+
+@cache
+def choices() -> tuple[Choice, ...]:
+    found = []
+    for row in table("rule_facts.toml")["choices"]:
+        members, _, topics = row.partition("|")
+        found.append(
+            Choice(
+                members=frozenset(map(stem_of, members.split())),
+                topics=frozenset(map(stem_of, topics.split())),
+            )
+        )
+    return tuple(found)
+
+
+def stem_of(word: str) -> str:
+    """ "adding" and "add", "tests" and "test"; names and values stay as they are, abbreviations are spelled out."""
+    word = _full_names().get(word, word)
+    if not word.isalpha() or not word.isascii() or len(word) < 5:
+        return word if len(word) < 5 or not word.endswith("s") else _full_names().get(word, word)
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and len(word) - len(ending) > 2:
+            return _without_ending(word[: -len(ending)])
+    if word.endswith(("sses", "shes", "ches", "xes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    return word[:-1] if word.endswith("e") and len(word) > 4 else word
+
+
+def _without_ending(bare: str) -> str:
+    """ "adding" without "ing" is "add", "running" is "run", "creating" is "creat"."""
+    is_doubled = len(bare) > 2 and bare[-1] == bare[-2] and bare[-1] not in "dsl"
+    return bare[:-1] if is_doubled else bare
+
+
+@cache
+def _full_names() -> dict[str, str]:
+    names = table("rule_facts.toml")["names"]
+    return {short: name for name, words in names.items() for short in words.split()}
+
+
+@cache
+def _day_stems() -> frozenset[str]:
+    return frozenset(map(stem_of, _WORDS.days))
+
+
+@cache
+def _place_stems() -> frozenset[str]:
+    return frozenset(map(stem_of, _WORDS.places))
+
+
+def _plain(rule: str) -> str:
+    """One case, one form of every character, one kind of apostrophe."""
+    folded = unicodedata.normalize("NFKC", rule).casefold()
+    return folded.replace("\u2019", "'").replace("\u2018", "'")
+
+
+def _spell_out(rule: str) -> str:
+    """The rule as it is compared: without courtesy, reasons and quotes, every form of "no longer" a plain "not"."""
+    said = one_line(_plain(rule[:_MAX_CHARS])).replace("do not", "don't")
+    said = _PATTERNS.quote.sub("", said)
+    said = _PATTERNS.reason.sub("", _PATTERNS.courtesy.sub("", said))
+    said = _PATTERNS.french_no_more.sub(r"\1\2", said)
+    said = _PATTERNS.filler.sub("", _PATTERNS.no_longer.sub("not", said))
+    return _PATTERNS.clitic.sub(r"\1' ", said)
+
+
+def _take_replaced(said: str) -> tuple[str, list[str]]:
+    """Without "switched from X to" and "replace X with", and each X."""
+    replaced: list[str] = []
+    for pattern in (_PATTERNS.changed_from, _PATTERNS.replaced_by):
+        replaced += (match[1] for match in pattern.finditer(said))
+        said = pattern.sub("", said)
+    return _PATTERNS.changed_to.sub("", said), replaced
+
+
+def _has_fixed_number(said: str) -> bool:
+    """Whether a number is a name and no value: "error 404", or what a sentence is about: "5432 is the tunnel"."""
+    if _PATTERNS.numbered_thing.search(said):
+        return True
+    copula = _PATTERNS.copula.search(said)
+    return copula is not None and any(map(is_number, _split_words(said[: copula.start()])))
+
+
+def _read_located(said: str) -> frozenset[str]:
+    match = _PATTERNS.located.match(said)
+    return frozenset(_content(match[1])) if match else frozenset()
+
+
+def _split_words(clause: str) -> list[str]:
+    words: list[str] = []
+    for word in _PATTERNS.word.findall(clause):
+        word = word.rstrip(".:'/-@") if word not in _WORDS.small else word
+        if words and word in ("file", "files") and _is_content(words[-1]):
+            if words[-1].isalnum() and words[-1].isascii():
+                words[-1] += ".*"  # "the openapi file" is openapi.yaml, or whatever it ends in
+        else:
+            words += _split_han(word)
+    return words
+
+
+def _split_han(word: str) -> list[str]:
+    """A run of Chinese characters or hiragana without what only refuses, asks or inflects. Other words as they are."""
+    if "\u4e00" <= word[:1] <= "\u9fff":
+        bare = _PATTERNS.han_no.sub("", word)
+        rest = _PATTERNS.han_small.sub("", bare) if bare != "" else ""
+        return [*(["not"] if bare != word else []), *([rest] if rest else [])]
+    if "\u3040" <= word[:1] <= "\u309f":
+        bare = _PATTERNS.japanese_no.sub("", word)
+        is_said = len(bare) > _MAX_INFLECTION or bare in _WORDS.directions
+        return [*([bare] if is_said else []), *(["ない"] if bare != word else [])]
+    return [word] if word else []
+
+
+def _begins_with_no(clause: list[str]) -> bool:
+    if clause[-1] == "ない":  # Japanese says so at the end
+        return True
+    first = next((word for word in clause if word not in _WORDS.openers), "")
+    return first in _WORDS.negations
+
+
+def _content(words: str) -> Iterator[str]:
+    for word in _split_words(words):
+        if _is_content(word):
+            yield stem_of(word)
+
+
+def _is_content(word: str) -> bool:
+    small = _WORDS.small | _WORDS.negations | _WORDS.directions
+    return word not in small and word != "ない"
+
+
+class _Reader:
+    """Sorts the words of a rule, clause by clause."""
+
+    def __init__(self, *, is_refusal: bool) -> None:
+        self.is_refusal = is_refusal
+        self.wanted: set[str] = set()
+        self.rejected: set[str] = set()
+        self.where: set[str] = set()
+        self.directions: set[tuple[str, str]] = set()
+
+    def read(self, clause: list[str]) -> None:
+        begins_with_no = _begins_with_no(clause)
+        # "Use uv, do not use pip": the refusal is about what is not wanted, and the rule is none.
+        rejects = len(clause) if begins_with_no and not self.is_refusal else 0
+        direction, is_place, has_rejected = "", False, False
+        for number, word in enumerate(clause):
+            if word in _WORDS.place_words:
+                is_place = True
+                rejects = 0 if has_rejected else rejects  # "not Y in Z" refuses Y, "not in Z" Z
+            if word in _WORDS.directions:
+                direction = word
+            following = clause[number + 1] if number + 1 < len(clause) else ""
+            if word in _WORDS.negations and not (word == "over" and is_number(following)):
+                is_place = False
+                if number > 0 and not begins_with_no:
+                    rejects, has_rejected = _MAX_REJECTED, False
+            elif _is_content(word):
+                self._add(stem_of(word), rejects > 0, is_place, direction)
+                has_rejected = has_rejected or rejects > 0
+                rejects -= 1
+                direction = ""
+
+    def _add(self, stem: str, is_rejected: bool, is_place: bool, direction: str) -> None:
+        (self.rejected if is_rejected else self.wanted).add(stem)
+        if direction:
+            self.directions.add((direction, stem))
+        is_choice = any(stem in choice.members for choice in choices())
+        if is_place and not is_choice and not is_number(stem):
+            self.where.add(stem)
+
+
+def differing(one: Iterable[str], other: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """What each has that the other has not; "openapi.*" is any file of that name."""
+    mine, theirs = frozenset(one), frozenset(other)
+    left, right = mine - theirs, theirs - mine
+    for loose, exact in ((left, right), (right, left)):
+        for word in loose:
+            stem = word[:-1]
+            same = {name for name in exact if name.startswith(stem)}
+            if same and word.endswith(".*") and stem[:-1].isalnum():
+                left, right = left - {word} - same, right - {word} - same
+    return left, right

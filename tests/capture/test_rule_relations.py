@@ -1,0 +1,81 @@
+"""How two rules stand to each other: what is the same, what takes another's place, and what stays beside it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.capture.rule_facts import rule_key
+from recollect.capture.rule_relations import Relation, relation, says_same
+from tests.cases import cases
+from tests.naughty import NAUGHTY
+
+EXPECTED = {
+    "same": {Relation.SAME},
+    "replaces": {Relation.OPPOSED, Relation.AMENDED},
+    "both": {Relation.DIFFERENT, Relation.UNSURE},
+    "pair": {Relation.UNSURE},
+}
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), cases("rule_pairs", "development"))
+def test_a_rule_is_known_or_replaced_only_by_one_that_speaks_of_the_same_thing(
+    old: str, new: str, expected: str
+):
+    assert relation(new, old) in EXPECTED[expected]
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), cases("rule_pairs", "held_out"))
+def test_the_same_holds_for_pairs_that_were_not_looked_at_while_it_was_made(
+    old: str, new: str, expected: str
+):
+    assert relation(new, old) in EXPECTED[expected]
+
+
+@pytest.mark.parametrize(("new", "old"), cases("rule_relations", "opposed"))
+def test_the_other_choice_the_opposite_and_another_value_contradict(new: str, old: str):
+    assert relation(new, old).replaces
+
+
+@pytest.mark.parametrize(("new", "old"), cases("rule_relations", "beside"))
+def test_rules_of_different_subjects_stand_beside_each_other(new: str, old: str):
+    assert not relation(new, old).replaces
+    assert not relation(old, new).replaces
+
+
+@pytest.mark.parametrize(("new", "old"), cases("rule_relations", "same"))
+def test_the_same_in_slightly_other_words_is_the_same(new: str, old: str):
+    assert says_same(new, old)
+
+
+@pytest.mark.parametrize(("new", "old", "near", "expected"), cases("rule_relations", "related"))
+def test_vectors_only_suggest_that_two_rules_are_about_one_matter(
+    new: str, old: str, near: float, expected: str
+):
+    assert relation(new, old, near) == expected
+    by_words = relation(new, old)
+    assert expected in (by_words, Relation.UNSURE), "vectors alone lose no rule"
+
+
+@pytest.mark.parametrize("spellings", cases("rule_relations", "spellings"))
+def test_spellings_of_one_rule_have_one_key(spellings: list[str]):
+    assert len({rule_key(words) for words in spellings}) == 1
+
+
+@pytest.mark.parametrize("words", cases("rule_relations", "not_spellings"))
+def test_what_a_rule_is_about_is_part_of_its_key(words: list[str]):
+    assert len({rule_key(one) for one in words}) == len(words)
+    first, *others = words
+    assert not any(says_same(first, other) for other in others)
+
+
+@given(st.text(max_size=80), st.text(max_size=80), st.none() | st.floats(-1, 1))
+def test_any_two_texts_are_compared_and_nothing_replaces_itself(
+    new: str, old: str, near: float | None
+):
+    assert relation(new, old, near) in Relation
+    assert relation(new, new, near) is Relation.SAME
+
+
+@pytest.mark.parametrize("words", NAUGHTY)
+def test_a_strange_rule_stands_beside_a_plain_one(words: str):
+    assert relation(words, "Use pnpm, not npm.") is Relation.DIFFERENT
