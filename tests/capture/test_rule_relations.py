@@ -17,7 +17,10 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize(("old", "new", "expected"), cases("rule_pairs", "development"))
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [*cases("rule_pairs", "development"), *cases("rule_pairs", "variants")],
+)
 def test_a_rule_is_known_or_replaced_only_by_one_that_speaks_of_the_same_thing(
     old: str, new: str, expected: str
 ):

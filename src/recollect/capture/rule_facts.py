@@ -27,6 +27,9 @@ _WORDS = Words("rule_facts")
 class Choice(NamedTuple):
     members: frozenset[str]  # a project usually chooses one of these
     topics: frozenset[str]  # words that only say what the choice is about
+    ways: frozenset[
+        str
+    ]  # the words before a member without which it is no choice; empty: it always is
 
 
 class RuleFacts(NamedTuple):
@@ -74,6 +77,9 @@ def rule_key(rule: str) -> str:
 def read_facts(rule: str) -> RuleFacts:
     said = _spell_out(rule)
     core, *exceptions = _PATTERNS.exception.split(said)
+    located = _read_located(core)
+    if located:
+        core = _PATTERNS.located.sub(r"\1 ", core)
     core, replaced = _take_replaced(core)
     clauses = [words for clause in _PATTERNS.clause.split(core) if (words := _split_words(clause))]
     reader = _Reader(is_refusal=bool(clauses) and all(map(_begins_with_no, clauses)))
@@ -92,7 +98,7 @@ def read_facts(rule: str) -> RuleFacts:
         has_limit=_PATTERNS.limit.search(said) is not None,
         has_fixed_number=_has_fixed_number(core),
         has_copula=_PATTERNS.copula.search(core) is not None,
-        located=_read_located(core),
+        located=located,
     )
 
 
@@ -116,11 +122,12 @@ def kinds_of(word: str) -> Iterator[str]:
 def choices() -> tuple[Choice, ...]:
     found = []
     for row in table("rule_facts.toml")["choices"]:
-        members, _, topics = row.partition("|")
+        members, topics, ways, *_ = (*row.split("|"), "", "")
         found.append(
             Choice(
                 members=frozenset(map(stem_of, members.split())),
                 topics=frozenset(map(stem_of, topics.split())),
+                ways=frozenset(ways.split()),
             )
         )
     return tuple(found)
@@ -177,6 +184,7 @@ def _spell_out(rule: str) -> str:
     said = _PATTERNS.quote.sub("", said)
     said = _PATTERNS.reason.sub("", _PATTERNS.courtesy.sub("", said))
     said = _PATTERNS.french_no_more.sub(r"\1\2", said)
+    said = _PATTERNS.stop_doing.sub("not ", _PATTERNS.only_there.sub("only_there ", said))
     said = _PATTERNS.filler.sub("", _PATTERNS.no_longer.sub("not", said))
     return _PATTERNS.clitic.sub(r"\1' ", said)
 
@@ -206,7 +214,8 @@ def _read_located(said: str) -> frozenset[str]:
 def _split_words(clause: str) -> list[str]:
     words: list[str] = []
     for word in _PATTERNS.word.findall(clause):
-        word = word.rstrip(".:'/-@") if word not in _WORDS.small else word
+        is_clitic = word in _WORDS.small or word in _WORDS.negations
+        word = word if is_clitic else word.rstrip(".:'/-@")
         if words and word in ("file", "files") and _is_content(words[-1]):
             if words[-1].isalnum() and words[-1].isascii():
                 words[-1] += ".*"  # "the openapi file" is openapi.yaml, or whatever it ends in
@@ -265,7 +274,7 @@ class _Reader:
             if word in _WORDS.place_words:
                 is_place = True
                 rejects = 0 if has_rejected else rejects  # "not Y in Z" refuses Y, "not in Z" Z
-            if word in _WORDS.directions:
+            if word in _WORDS.directions or (self.is_refusal and number and word in _WORDS.links):
                 direction = word
             following = clause[number + 1] if number + 1 < len(clause) else ""
             if word in _WORDS.negations and not (word == "over" and is_number(following)):

@@ -70,7 +70,8 @@ def _same_or_narrowed(new: RuleFacts, old: RuleFacts) -> Relation | None:
         return Relation.UNSURE
     if new.rejected == old.rejected and new.exceptions == old.exceptions:
         return Relation.SAME
-    if old.rejected <= new.rejected and old.exceptions <= new.exceptions:
+    is_new_exception = not old.exceptions or old.exceptions == new.exceptions
+    if old.rejected <= new.rejected and is_new_exception:
         return Relation.AMENDED
     is_choice = any(old.rejected <= choice.members for choice in choices())
     if new.rejected < old.rejected and is_choice and new.exceptions == old.exceptions:
@@ -103,7 +104,7 @@ def _other_choice(new: RuleFacts, old: RuleFacts) -> Relation | None:
         stood = (old.wanted - old.rejected) & choice.members
         rejects_it = bool(new.rejected & stood)
         is_clash = bool(chosen and stood) or rejects_it or bool(chosen & old.rejected)
-        if not is_clash or chosen & stood:
+        if not is_clash or chosen & stood or not _goes_that_way(choice, new, old):
             continue
         if _is_about_the_same(new, old, choice):
             return Relation.UNSURE if new.adds or old.adds else Relation.OPPOSED
@@ -112,6 +113,14 @@ def _other_choice(new: RuleFacts, old: RuleFacts) -> Relation | None:
         if rejects_it:
             return Relation.UNSURE
     return None
+
+
+def _goes_that_way(choice: Choice, *rules: RuleFacts) -> bool:
+    """Whether each rule names a member of the choice as one: "from main", and not "protect main"."""
+    return not choice.ways or all(
+        any(way in choice.ways and to in choice.members for way, to in rule.directions)
+        for rule in rules
+    )
 
 
 def _is_about_the_same(new: RuleFacts, old: RuleFacts, choice: Choice) -> bool:
