@@ -271,6 +271,21 @@ def test_a_rule_bears_on_a_call_that_it_names(
     assert rules_about([tested], read_call(tool, given)) == ([tested] if bears else [])
 
 
+@pytest.mark.parametrize(
+    ("said", "about", "not_about"), cases("call_rules", "subcommands", "recall")
+)
+def test_a_rule_that_names_a_subcommand_is_about_that_one_alone(
+    said: str, about: list[str], not_about: list[str]
+):
+    tested = rule(said, body=said)
+
+    def bears_on(command: str) -> bool:
+        return rules_about([tested], read_call(BASH, {"command": command})) == [tested]
+
+    assert [command for command in about if not bears_on(command)] == []
+    assert [command for command in not_about if bears_on(command)] == []
+
+
 def test_the_closest_comes_first():
     git, push = rule("git", body="git is configured"), rule("push", body="git push needs a ticket")
     assert rules_about([git, push], read_call(BASH, {"command": "git push"})) == [push, git]

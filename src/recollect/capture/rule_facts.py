@@ -122,7 +122,8 @@ def kinds_of(word: str) -> Iterator[str]:
 def choices() -> tuple[Choice, ...]:
     found = []
     for row in table("rule_facts.toml")["choices"]:
-        members, topics, ways, *_ = (*row.split("|"), "", "")
+        parts: list[str] = [*row.split("|"), "", ""]
+        members, topics, ways = parts[:3]
         found.append(
             Choice(
                 members=frozenset(map(stem_of, members.split())),

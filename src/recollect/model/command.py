@@ -36,7 +36,7 @@ _DRESS = re.compile(
         ]
     )
 )
-_FAMILIES: dict[str, str] = _TABLE["families"]
+FAMILIES: dict[str, str] = _TABLE["families"]
 _HAS_VERB, _TAKES_VALUE = (
     frozenset(" ".join(_TABLE[name]).split()) for name in ("verbed", "takes_value")
 )
@@ -98,7 +98,7 @@ def command_of(text: str) -> Command | None:
     program = words[0].strip("\"'").rpartition("/")[2].lower() if words else ""
     if not re.fullmatch(r"[\w.+-]{1,40}", program):
         return None
-    family, tail = _FAMILIES.get(program, program), words[1:]
+    family, tail = FAMILIES.get(program, program), words[1:]
     if program == "docker-compose":
         family, tail = "docker", ["compose", *tail]
     elif family == "uv" and tail[:1] == ["pip"]:

@@ -4,11 +4,11 @@ kind of file. Exact where a name is an English word too, because a reminder that
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from recollect.base.shipped import load_table
-from recollect.model.command import Command, How, Lesson, command_of
+from recollect.model.command import FAMILIES, Command, How, Lesson, command_of
 from recollect.model.memory import Rule
 
 _MAX_COMMAND_CHARS = 4_000
@@ -25,13 +25,22 @@ _COMMAND_PREFIXES = frozenset(_TABLE["command_prefixes"].split())
 # Programs and tools whose names people use every day without meaning them.
 _EVERYDAY_WORDS = frozenset(" ".join(_TABLE["everyday_words"]).split())
 _LANGUAGES: Mapping[str, str] = _TABLE["languages"]
+_SUBCOMMANDS = {name: frozenset(words.split()) for name, words in _TABLE["subcommands"].items()}
+_NESTED = frozenset(_TABLE["nested_subcommands"].split())  # these have subcommands of their own
+_NO_SUBCOMMANDS = frozenset(_TABLE["after_a_command"].split())
+_FOLLOWING = re.compile(r"[ \t]+([^\s`]{1,60})(?:[ \t]+([^\s`]{1,60}))?")
+_SUBCOMMAND = re.compile(r"[a-z][\w:.-]*")
+_JAVASCRIPT = "js"
+
+
+class Program(NamedTuple):
+    name: str
+    words: tuple[str, ...] = ()  # its first arguments that are no options: `compose`, `down`
 
 
 class Call(NamedTuple):
     tool: str
-    programs: tuple[
-        tuple[str, str], ...
-    ] = ()  # each with its first argument that is not an option: `git`, `push`
+    programs: tuple[Program, ...] = ()
     commands: tuple[Command, ...] = ()  # every part of a command line, and all of it
     paths: tuple[str, ...] = ()
     writes: bool = False
@@ -43,21 +52,39 @@ def read_call(tool: str, given: Mapping[str, object]) -> Call:
     command = command[:_MAX_COMMAND_CHARS] if isinstance(command, str) else ""
     commands = tuple(filter(None, map(command_of, (*_COMMAND_BREAK.split(command), command))))
     paths = tuple(value for key in _PATH_KEYS if isinstance(value := given.get(key), str) and value)
-    programs: list[tuple[str, str]] = []
-    for part in _SHELL_BREAK.split(command):
-        words = [
-            word
-            for word in part.split()
-            if word not in _COMMAND_PREFIXES and not _ASSIGNMENT.match(word)
-        ]
-        program = words[0].strip("\"'").rpartition("/")[2].lower() if words else ""
-        argument = next(
-            (word.strip("\"'").lower() for word in words[1:] if not word.startswith("-")), ""
-        )
-        if _PROGRAM.fullmatch(program):
-            programs.append((program, argument if _ARGUMENT.fullmatch(argument) else ""))
+    programs = tuple(filter(None, map(_read_program, _SHELL_BREAK.split(command))))
     text = command or " ".join(paths)[:_MAX_COMMAND_CHARS]
-    return Call(tool, tuple(programs), commands, paths, bool(_WRITING_KEYS & given.keys()), text)
+    return Call(tool, programs, commands, paths, bool(_WRITING_KEYS & given.keys()), text)
+
+
+def _read_program(part: str) -> Program | None:
+    words = [
+        word.strip("\"'").lower()
+        for word in part.split()
+        if word not in _COMMAND_PREFIXES and not _ASSIGNMENT.match(word)
+    ]
+    name = words[0].rpartition("/")[2] if words else ""
+    if not _PROGRAM.fullmatch(name):
+        return None
+    arguments = [word for word in words[1:] if not word.startswith("-")]
+    command = command_of(part)
+    if command is not None and command.program == name and command.verb:
+        # The value of an option is no argument: `git -C folder push`.
+        arguments = [*command.verb.lower().split(), *(word.lower() for word in command.operands)]
+    if name == "docker-compose":
+        name, arguments = (
+            "docker",
+            arguments if arguments[:1] == ["compose"] else ["compose", *arguments],
+        )
+    family = command.family if command is not None else name
+    return Program(name, _without_run(family, arguments))
+
+
+def _without_run(family: str, words: list[str]) -> tuple[str, ...]:
+    """`npm run build` is `npm build`; only words that could be subcommands."""
+    if family == _JAVASCRIPT and words[:1] in (["run"], ["run-script"]) and len(words) > 1:
+        words = words[1:]
+    return tuple(word for word in words[:2] if _ARGUMENT.fullmatch(word))
 
 
 def rules_about(rules: Iterable[Rule], call: Call) -> list[Rule]:
@@ -115,18 +142,47 @@ def _weigh(rule: Rule, call: Call) -> float:
     lowered = text.lower()
     found = [
         2.0 if is_tool else 0.0,
-        *(_weigh_program(lowered, *program) for program in call.programs),
+        *(_weigh_program(lowered, program) for program in call.programs),
     ]
     return max(found + [_weigh_path(text, path, call.writes) for path in call.paths])
 
 
-def _weigh_program(text: str, program: str, argument: str) -> float:
-    if argument and _has_word(text, f"{program} {argument}"):
+def _weigh_program(text: str, program: Program) -> float:
+    """A rule that names a command with its subcommand is about that subcommand alone; one that names only the program
+    is about all of them."""
+    mentions = set(_mentions(text, program))
+    if any(words and program.words[: len(words)] == words for words in mentions):
         return 4.0
-    is_ambiguous = program in _EVERYDAY_WORDS and not _has_quoted(text, program)
-    if not _has_word(text, program) or is_ambiguous or len(program) < 2:
+    is_ambiguous = program.name in _EVERYDAY_WORDS and not _has_quoted(text, program.name)
+    if () not in mentions or is_ambiguous or len(program.name) < 2:
         return 0.0
-    return 3.0 if argument and _has_word(text, argument) else 2.0
+    return 3.0 if program.words and _has_word(text, program.words[0]) else 2.0
+
+
+def _mentions(text: str, program: Program) -> Iterator[tuple[str, ...]]:
+    """The subcommands with which a text names a program, one after the other; none where it names only the program."""
+    text = text.replace("docker-compose", "docker compose")
+    family = FAMILIES.get(program.name, program.name)
+    for mention in re.finditer(rf"(?<![\w-]){re.escape(program.name)}(?![\w-])", text):
+        following = _FOLLOWING.match(text, mention.end())
+        first, second = following.groups() if following else ("", "")
+        is_code = text.count("`", 0, mention.start()) % 2 == 1
+        known = _SUBCOMMANDS.get(family, frozenset()) | set(program.words[:1])
+        words = [_bare(first), _bare(second or "")]
+        if not is_code and words[0] not in known:
+            yield ()
+            continue
+        is_nested = words[0] in _NESTED and _bare(first) == first
+        words = words if is_code or is_nested else words[:1]
+        plain = [
+            word for word in words if _SUBCOMMAND.fullmatch(word) and word not in _NO_SUBCOMMANDS
+        ]
+        named = _without_run(family, plain)
+        yield named[:2] if is_nested else named[:1]
+
+
+def _bare(word: str) -> str:
+    return word.strip("`\"'.,;:!?()")
 
 
 def _weigh_path(text: str, path: str, writes: bool) -> float:
