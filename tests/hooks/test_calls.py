@@ -239,3 +239,10 @@ def test_only_the_reply_to_a_virtual_read_decides_a_permission(app: App, talk: T
         )
         assert not {"decision", "continue", "permissionDecision"} & answer.keys()
     assert talk.call("Read", file_path=".ai/recall/solana").decision == "allow"
+
+
+def test_a_rule_about_a_subcommand_is_told_before_that_one_alone(app: App, talk: Talk):
+    rules.add(app, "Never run terraform apply without a ticket")
+    fill_vectors(app.writer(Scope.PROJECT), app.embedder, 100)
+    assert talk.call("Bash", command="terraform plan").context == ""
+    assert "without a ticket" in talk.call("Bash", command="terraform apply").context

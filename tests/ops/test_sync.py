@@ -290,6 +290,14 @@ def test_stored_words_can_neither_end_the_section_nor_run_anything(app: App, mem
     assert index.count("](recollect-") == len(skill("preferences")) == 1
 
 
+@both
+def test_a_rule_in_several_spellings_is_written_once(app: App, lived_in: Path, write: Write):
+    for words in ("Use pnpm here", "use pnpm here.", "Please use `pnpm` here", "Use  PNPM here!"):
+        keep(app, body=words)
+    write(app)
+    assert len(written(write, lived_in)) == 1
+
+
 def test_any_text_is_written_and_taken_away_again(
     app: App, lived_in: Path, monkeypatch: pytest.MonkeyPatch
 ):

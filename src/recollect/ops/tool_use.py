@@ -23,7 +23,12 @@ from recollect.model.session import Reply, ToolCall, Way
 from recollect.ops import hook_reply, recall
 from recollect.ops.hook_reply import HookReply, HookRequest, PromptSearch
 from recollect.recall import matching
-from recollect.recall.call_rules import is_lesson, read_call, rules_about
+from recollect.recall.call_rules import (
+    is_lesson,
+    names_another_subcommand,
+    read_call,
+    rules_about,
+)
 from recollect.render import inject
 from recollect.wire.place import is_private
 
@@ -126,7 +131,10 @@ def find_reminders(
         and len(weights) < min(MAX_REMINDERS, len(rules))
         and app.settings.switch("MEMORY_RECALL")
     ):
-        weights = {**_near_rules(app, about.text, rules, until_s), **weights}
+        others = {
+            id: pair for id, pair in rules.items() if not names_another_subcommand(pair[1], about)
+        }
+        weights = {**_near_rules(app, about.text, others, until_s), **weights}
     hits = []
     for id, weight in sorted(weights.items(), key=lambda pair: pair[1], reverse=True)[
         :MAX_REMINDERS

@@ -92,6 +92,13 @@ def rules_about(rules: Iterable[Rule], call: Call) -> list[Rule]:
     return [rule for _, rule in sorted(weighed, key=lambda pair: -pair[0])]
 
 
+def names_another_subcommand(rule: Rule, call: Call) -> bool:
+    """Whether it is about the call's program and not about this call: `terraform apply` before `terraform plan`."""
+    text = f"{rule.title}\n{rule.body}"[:_MAX_RULE_CHARS].lower()
+    mentions = {words for program in call.programs for words in _mentions(text, program)}
+    return bool(mentions) and () not in mentions and not _weigh(rule, call)
+
+
 def is_lesson(rule: Rule) -> bool:
     """A lesson is about a call by its commands alone."""
     return _lesson(rule) is not None
