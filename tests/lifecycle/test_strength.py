@@ -13,6 +13,7 @@ from recollect.jobs.runner import DueState, Schedule
 from recollect.lifecycle.strength import (
     AgeRules,
     apply_age,
+    add_outcome,
     count_use,
     fades,
     reinforce,
@@ -124,22 +125,19 @@ def test_age_changes_only_the_status_of_threads_and_never_wakes_one(
 # What use does
 
 
-def test_what_was_asked_for_is_counted_and_stronger_and_what_everyone_gets_is_only_counted():
+def test_what_is_shown_is_counted_and_no_stronger():
     old = thread("Billing", days_old=3)
-    used, seen = (count_use(old, session=7, asked_at=at, rules=AGE) for at in (NOW, None))
-    assert (used.frequency, used.last_session, used.reinforced_at, used.last_active_at) == (
-        1,
-        7,
-        NOW,
-        NOW,
-    )
-    assert used.weight == pytest.approx(0.6)
-    assert content_hash(used) == content_hash(old)
-    assert seen == replace(old, frequency=1, last_session=7)
-    assert (
-        count_use(rule("Tabs", last_session=9), session=7, asked_at=None, rules=AGE).last_session
-        == 9
-    )
+    assert count_use(old, session=7) == replace(old, frequency=1, last_session=7)
+    assert count_use(rule("Tabs", last_session=9), session=7).last_session == 9
+
+
+def test_a_thread_grows_stronger_by_work_that_went_well_and_by_nothing_else():
+    old = thread("Billing", days_old=3)
+    well, badly = (add_outcome(old, well=well, now=NOW, rules=AGE) for well in (True, False))
+    assert (well.weight, well.reinforced_at, well.outcomes) == (pytest.approx(0.6), NOW, "+")
+    assert badly == replace(old, outcomes="-")
+    tabs = rule("Tabs", days_old=3)
+    assert add_outcome(tabs, well=True, now=NOW, rules=AGE) == replace(tabs, outcomes="+")
 
 
 # Beats

@@ -477,7 +477,7 @@ def test_a_save_while_we_write_is_never_lost(
     done = notes.evolve(app, "zebra", "The giraffe.", title="Giraffe") if work == "undo" else None
     app.writer(Scope.USER).use(
         [all_notes(app)["zebra.md"].id],
-        partial(strength.count_use, session=1, asked_at=None, rules=app.age_rules),
+        partial(strength.count_use, session=1),
     )
     before = set(contents(vault))
     editor = iter([save])

@@ -246,15 +246,17 @@ def test_a_sleeping_thread_that_comes_near_wakes_once_and_that_can_be_undone(
     before = states(app)
     question = (asleep if by_id else NEAR,)
     answer, again = recall(app, question), recall(app, question)
-    assert "### [ACTIVE] Google sign-in" in text(answer)
+    assert "### [SUSPENDED] Google sign-in" in text(answer)
+    assert "Last active: 15 days ago" in text(answer)
     assert "-> Reactivated by this recall" in text(answer)
     assert [as_object(told)["hits"][0]["_reactivated"] for told in (answer, again)] == [True, False]
+    assert "### [ACTIVE] Google sign-in" in text(again)
     awake = kept(app, asleep)
     assert (awake.status, awake.last_active_at) == (Status.ACTIVE, NOW)
     assert awake.weight == pytest.approx(0.5**5 + 0.1)
     woken = next(entry for _, entry in memories.log(app).entries)
-    assert woken.op == "wake"
-    memories.undo(app, woken.change)
+    assert (woken.op, woken.actor) == ("recall", "user")
+    memories.undo(app)
     assert states(app) == before
 
 
@@ -262,7 +264,7 @@ def test_what_is_searched_or_left_out_or_does_not_come_near_enough_sleeps_on(app
     [searched] = hits(search(app, (NEAR,)))
     far = recall(app, ("authentication",))
     assert searched.memory.status is Status.SUSPENDED
-    assert part(hits(far)[0], "near") <= 0.5
+    assert hits(far)[0].score <= 0.5
     assert not far.found.found[0].reactivated
     assert "### [SUSPENDED] Google sign-in" in text(far)
     assert hits(recall(app, ("OAuth login",), include_suspended=False)) == []

@@ -43,6 +43,7 @@ MAX_TITLE_CHARS = 200
 MAX_TOPIC_CHARS = 80
 MAX_TOPICS = 50
 _SET_ASIDE = "set-aside"
+PERSON, AGENT = "user", "agent"  # in the journal: whose hand it was
 IMPORT_ACTOR = "import"  # in the journal: words that somebody else kept before us
 # Of a history, to find its first commit: for a command, and while a hook waits. A job reads longer ones.
 _COMMITS_READ, _COMMITS_READ_AT_ONCE = 20_000, 300
@@ -56,7 +57,7 @@ class App:
     fills_vectors = True  # a recall gives a few passages the vectors that they lack
 
     def __init__(
-        self, *, home: Home, project: Project | None, settings: Settings, clock: Clock, actor: str = "user",
+        self, *, home: Home, project: Project | None, settings: Settings, clock: Clock, actor: str = PERSON,
         dry_run: bool = False, progress: Progress = lambda done, total, what="": None,
     ) -> None:  # fmt: skip
         self.home, self.project, self.settings = home, project, settings

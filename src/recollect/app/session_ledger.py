@@ -4,20 +4,21 @@ they are not plans). The caller decides what to do where a store cannot be writt
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from recollect.app.core import App
 from recollect.app.states import HEARTBEAT, SESSIONS, write_project_view
-from recollect.base.moment import Moment
+from recollect.base.moment import DAY_SECONDS, Moment
 from recollect.base.structs import replace
 from recollect.lifecycle import strength
 from recollect.model.codec import encode
-from recollect.model.memory import Kind, Status
+from recollect.model.memory import Kind, Memory, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope, Summary
 from recollect.model.session import (
+    BEAT_MINUTES,
     Event,
     Heartbeat,
     LedgerKey,
@@ -107,35 +108,44 @@ def make_pointer(event: Event, size: int = 0, mark: str = "") -> Pointer:
 
 
 def record_shown(
-    app: App,
-    key: LedgerKey,
-    marks: Mapping[str, Scope],
-    *,
-    way: Way = Way.TOLD,
-    call: str = "",
-    asked: bool = False,
+    app: App, key: LedgerKey, marks: Mapping[str, Scope], *, way: Way = Way.TOLD, call: str = ""
 ) -> None:
-    """The agent printed it. It counts as used only where somebody `asked` for it, or noise would keep itself alive.
-    `marks`: each with the store that keeps its memory."""
+    """The agent printed it. That is counted and strengthens nothing, or noise would keep itself alive. `marks`: each
+    with the store that keeps its memory."""
     store, now = app.writer(app.scope), app.clock.now()
     with store.transaction():
         store.put(*(ShownMemory(mark, way, now, call, *key) for mark in marks))
-        _record_use(app, key, marks, asked, app.scope)
-    _record_use(app, key, marks, asked, *(scope for scope in Scope if scope is not app.scope))
+        _count_shown(app, key, marks, app.scope)
+    _count_shown(app, key, marks, *(scope for scope in Scope if scope is not app.scope))
 
 
 def record_asked(app: App, session: str, marks: Mapping[str, Scope]) -> None:
-    """An agent asked and was answered: that counts as use, and as shown where we know its session."""
+    """An agent asked and was answered: counted, and entered as shown where we know its session."""
     found = find_session(app.reader(app.scope), session) if session else None
     if found is not None:
-        record_shown(app, LedgerKey(session, "", found.epoch), marks, asked=True)
+        record_shown(app, LedgerKey(session, "", found.epoch), marks)
     else:
-        _record_use(app, LedgerKey(session), marks, True, *Scope)
+        _count_shown(app, LedgerKey(session), marks, *Scope)
 
 
-def _record_use(
-    app: App, key: LedgerKey, marks: Mapping[str, Scope], asked: bool, *scopes: Scope
-) -> None:
+def record_recalled(app: App, scope: Scope, ids: Sequence[str]) -> None:
+    """A person asked for these, and they answered: each is counted and a little stronger, at most once in a beat."""
+    if app.store_path(scope) is None:
+        return
+    store, now = app.writer(scope), app.clock.now()
+    session = SESSIONS.read(store)
+
+    def use(memory: Memory) -> Memory:
+        seconds_ago = now.days_since(memory.reinforced_at) * DAY_SECONDS
+        if seconds_ago < 60 * BEAT_MINUTES:
+            return memory
+        counted = strength.count_use(memory, session=session)
+        return strength.reinforce(counted, now=now, rules=app.age_rules)
+
+    store.use(ids, use)
+
+
+def _count_shown(app: App, key: LedgerKey, marks: Mapping[str, Scope], *scopes: Scope) -> None:
     for scope in scopes:
         ids = [memory_of(mark) for mark, where in marks.items() if where is scope]
         if not ids or app.store_path(scope) is None:
@@ -143,11 +153,7 @@ def _record_use(
         store = app.writer(scope)
         known = find_session(store, key.session)
         session = (known.number if known else 0) if scope is app.scope else SESSIONS.read(store)
-        asked_at = app.clock.now() if asked else None
-        store.use(
-            ids,
-            partial(strength.count_use, session=session, asked_at=asked_at, rules=app.age_rules),
-        )
+        store.use(ids, partial(strength.count_use, session=session))
 
 
 # The heartbeat: the state is in the project's database, or the user's; `.ai/heartbeat.json` is never read back.

@@ -82,9 +82,13 @@ def record_outcomes(app: App, part: SessionPart) -> Callable[[], None] | None:
         new = [outcome for outcome in found if store.put(outcome)]  # else it was known
         for id, ending in [(id, one.kind) for one in new for id in one.shown]:
             if (known := app.exact(id)) is not None:
-                app.writer(known[0]).use(
-                    [id], partial(strength.add_outcome, well=_WENT_WELL[ending])
+                mark = partial(
+                    strength.add_outcome,
+                    well=_WENT_WELL[ending],
+                    now=app.clock.now(),
+                    rules=app.age_rules,
                 )
+                app.writer(known[0]).use([id], mark)
         if any(outcome.kind is Ending.REFUSAL for outcome in new):
             _propose(app)
         if new:

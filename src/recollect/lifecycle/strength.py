@@ -73,12 +73,16 @@ def apply_age(memory: Memory, *, now: Moment, rules: AgeRules) -> Memory:
     return memory if status is memory.status else replace(memory, status=status)
 
 
-def count_use(memory: M, *, session: int, asked_at: Moment | None, rules: AgeRules) -> M:
-    """Counted, and a little stronger if somebody asked: what is shown unasked would otherwise be shown for ever."""
-    used = reinforce(memory, now=asked_at, rules=rules) if asked_at else memory
-    return replace(used, frequency=used.frequency + 1, last_session=max(session, used.last_session))
+def count_use(memory: M, *, session: int) -> M:
+    """Counted, and no stronger: what is shown unasked would otherwise be shown for ever."""
+    return replace(
+        memory, frequency=memory.frequency + 1, last_session=max(session, memory.last_session)
+    )
 
 
-def add_outcome(memory: Memory, *, well: bool) -> Memory:
-    """It bore on the call or turn that followed, which went well or badly."""
-    return replace(memory, outcomes=(memory.outcomes + ("+" if well else "-"))[-OUTCOMES_KEPT:])
+def add_outcome(memory: Memory, *, well: bool, now: Moment, rules: AgeRules) -> Memory:
+    """It bore on the call or turn that followed, which went well or badly. A thread that helped grows stronger."""
+    marked = replace(memory, outcomes=(memory.outcomes + ("+" if well else "-"))[-OUTCOMES_KEPT:])
+    if not well or not fades(memory) or now <= memory.reinforced_at:
+        return marked
+    return reinforce(marked, now=now, rules=rules)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from enum import Enum
 from functools import partial
 
-from recollect.app.core import App
+from recollect.app.core import AGENT, App
 from recollect.app.session_ledger import record_asked
 from recollect.base.errors import BadInput, RecollectError, Stopped
 from recollect.base.ids import fresh_key
@@ -99,12 +99,14 @@ def parse_call(body: bytes) -> Call:
 
 def run_call(app: App, call: Call, work: Work | None = None) -> bytes:
     """The App belongs to the caller: it is left as it was."""
-    before = app.dry_run, app.progress
+    before = app.dry_run, app.progress, app.actor
     app.dry_run, app.progress = call.dry_run, work or app.progress
+    if call.for_agent:
+        app.actor = AGENT
     try:
         result = call.op.function(app, **call.values)
     finally:
-        app.dry_run, app.progress = before
+        app.dry_run, app.progress, app.actor = before
     if not call.for_agent:
         answer: Json = encode(result)
     else:

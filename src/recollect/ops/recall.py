@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
-from recollect.app.core import App
+from recollect.app.core import PERSON, App
 from recollect.app.embedding import TimedQuestion
 from recollect.app.memory_search import redact_question
 from recollect.app.memory_search import search as search_memory
+from recollect.app.session_ledger import record_recalled
 from recollect.base.errors import NotFound, RecollectError
 from recollect.base.ids import read_reference
 from recollect.base.structs import replace
@@ -21,7 +23,7 @@ from recollect.model.plan import Plan, Update
 from recollect.model.query import REACHED, Hit, Query
 from recollect.model.result import Found, Reasons, Recalled, Recollection, Scope
 from recollect.model.session import RecallRecord
-from recollect.ops.library import Limit, card, parse_limit, read_day
+from recollect.ops.library import Limit, parse_limit, read_day
 from recollect.ops.memories import load_shown
 from recollect.ops.table import Arg
 from recollect.recall import selection
@@ -29,7 +31,7 @@ from recollect.recall import selection
 if TYPE_CHECKING:
     from recollect.store import Store
 
-WAKE_ABOVE = 0.5  # a thread that age suspended or archived wakes when it comes nearer than this
+WAKE_ABOVE = 0.5  # the match score above which a thread that age suspended or archived wakes
 MAX_BRIDGES = 5
 RECALLED = 8  # turns, rules and notes
 _LOGGED_DROPS = 50
@@ -58,6 +60,7 @@ def recall(
     statuses += (Status.ARCHIVED,) if archived else ()
     most = parse_limit(limit)
     found = answer(app, Query(text=text, statuses=statuses, limit=most, turns=most))
+    _strengthen_recalled(app, found.found)
     record_recall(app, found.found)
     return found
 
@@ -158,40 +161,52 @@ def answer(app: App, query: Query, until_s: float | None = None) -> Recalled:
 
 def _with_bridges(app: App, found: Found) -> Recalled:
     """Wakes threads that match closely, and adds links whose both ends a recall may show."""
-    nearest: dict[tuple[Scope, str], Recollection] = {}
-    for one in sorted(found.found, key=_similarity, reverse=True):
-        nearest.setdefault((one.scope, one.hit.memory.id), one)
-    woken = {
-        key: _wake(app, one) for key, one in nearest.items()
-    }  # once, however many of its turns were found
-    current = []
-    for one in found.found:
-        now = woken[one.scope, one.hit.memory.id]
-        current.append(replace(now, hit=replace(one.hit, memory=now.hit.memory)))
+    listed = _wake_matching(app, found.found)
+    ids_by_scope: dict[Scope, list[str]] = {}
+    for recollection in listed:
+        ids_by_scope.setdefault(recollection.scope, []).append(recollection.hit.memory.id)
     bridges: list[tuple[Bridge, str, str]] = []
-    for scope in sorted({scope for scope, _ in nearest}):
-        ids, store = [id for where, id in nearest if where is scope], app.reader(scope)
-        for bridge in store.bridges(*ids):
+    for scope in sorted(ids_by_scope):
+        ids, store = ids_by_scope[scope], app.reader(scope)
+        for bridge in store.bridges(*dict.fromkeys(ids)):
             ends = [store.get(end, follow=False) for end in (bridge.source, bridge.target)]
             titles = [end.title for end in ends if end and (end.id in ids or end.status in REACHED)]
             if len(titles) == len(ends):
                 bridges.append((bridge, titles[0], titles[1]))
     bridges.sort(key=lambda entry: -entry[0].weight)
-    return Recalled(
-        replace(found, found=tuple(current)), tuple(bridges[:MAX_BRIDGES]), len(bridges)
+    return Recalled(replace(found, found=listed), tuple(bridges[:MAX_BRIDGES]), len(bridges))
+
+
+def matches_closely(recollection: Recollection) -> bool:
+    """Whether the score that is shown is above the line, without what a focus adds to it: a focus is not a match. By
+    words alone scores stay low, however well they match; there the share of the question that it has counts."""
+    hit = recollection.hit
+    score = round(hit.score - hit.part("focus"), 2)
+    is_by_words_alone = hit.part("near") == 0
+    return score > WAKE_ABOVE or (is_by_words_alone and hit.part("cover") > WAKE_ABOVE)
+
+
+def _wake_matching(app: App, found: tuple[Recollection, ...]) -> tuple[Recollection, ...]:
+    """Marks the threads that this recall wakes; the rest of each entry says how the memory was before. A thread wakes
+    once, however many of its turns were found."""
+    woken: set[tuple[Scope, str]] = set()
+    for recollection in found:
+        key = recollection.scope, recollection.hit.memory.id
+        if key not in woken and matches_closely(recollection) and _wake(app, recollection):
+            woken.add(key)
+    return tuple(
+        replace(one, reactivated=True) if (one.scope, one.hit.memory.id) in woken else one
+        for one in found
     )
 
 
-def _similarity(one: Recollection) -> float:
-    return one.hit.part("near") or one.hit.part("cover")
-
-
-def _wake(app: App, one: Recollection) -> Recollection:
-    """A sleeping thread that comes near enough wakes, a little stronger."""
-    memory = one.hit.memory
-    sleeps = memory.status in (Status.SUSPENDED, Status.ARCHIVED) and not one.hit.put_away
-    if not sleeps or memory.kind is not Kind.THREAD or _similarity(one) <= WAKE_ABOVE:
-        return one
+def _wake(app: App, recollection: Recollection) -> bool:
+    """Whether it was a sleeping thread, which is now awake and a little stronger. What was archived on purpose stays
+    so. Where a person asked, a plain `undo` takes it back: the answer told them."""
+    memory = recollection.hit.memory
+    is_asleep = memory.status in (Status.SUSPENDED, Status.ARCHIVED)
+    if memory.kind is not Kind.THREAD or not is_asleep or recollection.hit.put_away:
+        return False
 
     def make(store: Store) -> Plan:
         stored = store.get(memory.id, follow=False)
@@ -201,19 +216,29 @@ def _wake(app: App, one: Recollection) -> Recollection:
         awake = replace(stronger, status=Status.ACTIVE, activations=stored.activations + 1)
         return Plan.of([Update.between(stored, awake)])
 
+    op = "recall" if app.actor == PERSON else "wake"
     try:
         done = app.commit(
-            one.scope, "wake", make, lambda _: f"Woke {memory.id}: a recall came near."
+            recollection.scope, op, make, lambda _: f"Woke {memory.id}: a recall matched it."
         )
     except RecollectError:
-        return one  # a store that cannot be written still answers
-    if not done.plan:
-        return one  # somebody put it away meanwhile
-    awake = replace(
-        app.reader(one.scope).get(memory.id, follow=False) or memory, status=Status.ACTIVE
-    )
-    hit = replace(one.hit, memory=awake)
-    return replace(one, hit=hit, strength=card(app, one.scope, awake).strength, reactivated=True)
+        return False  # a store that cannot be written still answers
+    return bool(done.plan)  # else somebody put it away meanwhile
+
+
+def _strengthen_recalled(app: App, found: Found) -> None:
+    """A person asked, and these threads answered: they grow stronger by that. Others that are listed do not."""
+    if app.actor != PERSON or app.dry_run:
+        return
+    ids: dict[Scope, list[str]] = {}
+    for recollection in found.found:
+        hit = recollection.hit
+        is_awake = not recollection.reactivated and hit.memory.status is Status.ACTIVE
+        if hit.memory.kind is Kind.THREAD and is_awake and matches_closely(recollection):
+            ids.setdefault(recollection.scope, []).append(hit.memory.id)
+    for scope, own in ids.items():
+        with suppress(RecollectError):  # a store that cannot be written still answers
+            record_recalled(app, scope, own)
 
 
 def record_recall(app: App, found: Found, injected: Mapping[str, Json] | None = None) -> None:

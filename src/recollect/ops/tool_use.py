@@ -98,7 +98,7 @@ def _answer_read(request: HookRequest, call: ToolCall, question: str) -> HookRep
     # An agent that reads on in a long memory was shown it before.
     marks = {} if answer.offset else {one.hit.turn_mark: one.scope for one in answer.found.found}
     key = session_ledger.ledger_key(app, request.event)
-    shown = partial(session_ledger.record_shown, key=key, marks=marks, call=call.id, asked=True)
+    shown = partial(session_ledger.record_shown, key=key, marks=marks, call=call.id)
     return HookReply(
         reply, injection, PromptSearch(answer.found), record_shown=shown if marks else None
     )
