@@ -152,7 +152,17 @@ def test_every_result_is_json(result: Result):
 
 
 def test_a_memory_in_json_can_be_read_back_and_a_write_names_its_change_and_ids():
-    extra = {"strength", "scope", "condition", "version", "asked", "messages", "bridges", "merged"}
+    extra = {
+        "strength",
+        "relevance_score",
+        "scope",
+        "condition",
+        "version",
+        "asked",
+        "messages",
+        "bridges",
+        "merged",
+    }
     assert (
         decode_memory({name: part for name, part in encode(shown()).items() if name not in extra})
         == DARK

@@ -1,6 +1,7 @@
 """Recall, search and why through the operations, with the model that is shipped."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,12 @@ from recollect.model.memory import BridgeType, Kind, Status
 from recollect.model.plan import Link, Plan
 from recollect.model.query import Hit
 from recollect.model.result import Found, Mark, Recalled, Scope
-from recollect.ops import forget, health, memories, upkeep
+from recollect.ops import forget, health, memories, steering, upkeep
 from recollect.ops.recall import recall, search, why
 from recollect.render.recall_text import recall_text
 from tests.embed import folders
-from tests.ops.ask import holding, keep, kept, pinned, states
+from tests.hooks.talk import Talk
+from tests.ops.ask import holding, keep, kept, pinned, set_to, states
 from tests.ops.conftest import Opens
 from tests.values import NOW, act, bridge, note, rule, thread
 
@@ -412,3 +414,131 @@ def test_nothing_in_common_is_found_nothing_and_no_question_is_a_change(app: App
     assert search(app, ("qwxzv",)).how == "words and vectors", "searched, and found nothing"
     assert shown(recall(app, ("login",)))
     assert [entry.op for _, entry in memories.log(app).entries] == ["pin"]
+
+
+# What answers a question, and what only comes nearest
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        "zzzzqqq",
+        "quantum chromodynamics",
+        "apple pie with cinnamon",
+        "今天天气怎么样",
+        "рецепт борща",
+        "!!!",
+    ],
+)
+@pytest.mark.parametrize("ask", [recall, search])
+def test_nonsense_finds_nothing_and_the_nearest_is_named_as_no_match(
+    office: App, ask: Callable[..., Found | Recalled], nonsense: str
+):
+    answer = ask(office, (nonsense,))
+    assert hits(answer) == []
+    data = as_object(answer)
+    assert (data["matches"], data["hits"]) == (0, [])
+    assert len(data.get("nearest", [])) <= 2
+    if isinstance(answer, Recalled):
+        assert "Nothing matches" in text(answer)
+        assert "###" not in text(answer)
+
+
+def test_how_sure_an_answer_must_be_is_a_setting(office: App):
+    assert shown(search(office, ("authentication",)))[0] == "Google sign-in"
+    set_to(office, "MEMORY_ANSWER_FLOOR", "0.99")
+    strict = search(office, ("authentication",))
+    assert hits(strict) == []
+    assert as_object(strict)["nearest"][0]["title"] == "Google sign-in"
+
+
+def test_a_word_that_half_the_memories_have_is_still_found(app: App):
+    keep(app, *(thread(f"Order {i}", body=f"The order service, part {i}.") for i in range(40)))
+    assert len(hits(search(app, ("order",), limit=5))) == 5
+
+
+def test_filters_need_no_words(office: App):
+    assert shown(search(office, kind=Kind.RULE)) == ["Use tabs"]
+    assert shown(search(office, topic="billing")) == ["Invoices"]
+    with pytest.raises(BadInput):
+        search(office)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["abc123", " abc123 ", "abc123+5", "thread_20250130_123456", "thread_20250130_123456_a\u2026"],
+)
+def test_the_digits_that_lists_print_give_the_memory_whole(office: App, asked: str):
+    hangar = thread("Hangar", body="The hangar has two doors, and the left one sticks.")
+    hangar = replace(hangar, id="thread_20250130_123456_abc123")
+    keep(office, hangar, note("Numbers", body="Build abc123 failed."))
+    answer = recall(office, (asked,))
+    assert answer.whole is not None
+    assert answer.whole.card.memory.id == hangar.id
+    assert "left one sticks" in text(answer)
+    assert [hit.memory.id for hit in hits(search(office, (asked,)))] == [hangar.id]
+    assert "left one sticks" in Talk(office).read(f".ai/recall/{asked}")
+
+
+def test_digits_that_two_memories_end_in_list_both(app: App):
+    ids = [f"thread_2025013{day}_123456_abc123" for day in (0, 1)]
+    keep(app, *(replace(thread(f"Hangar {id[15]}"), id=id) for id in ids))
+    assert {hit.memory.id for hit in hits(recall(app, ("abc123",)))} == set(ids)
+
+
+def test_six_digits_that_are_no_memorys_are_words(office: App):
+    keep(office, note("Numbers", body="Build 404404 failed on the linker."))
+    assert shown(recall(office, ("404404",))) == ["Numbers"]
+
+
+def test_a_recall_as_json_is_short_unless_all_of_it_is_asked_for(app: App):
+    for number in range(12):
+        keep(
+            app,
+            thread(f"Zeppelin {number}", body=f"Zeppelin {number} flies. " + "It is long. " * 90),
+        )
+    asked = ("zeppelin flies",)
+    brief, full = as_object(recall(app, asked)), as_object(recall(app, asked, full=True))
+    assert len(json.dumps(brief, indent=2, ensure_ascii=False)) <= 8_000
+    assert brief["hits"][0]["passages"]
+    assert brief["hits"][0]["relevance_score"] == 1.0
+    assert "dropped" not in brief
+    assert "components" not in brief["hits"][0]
+    assert {"match", "near"} <= full["hits"][0]["components"].keys()
+    assert full["dropped"]
+
+
+# What strengthens
+
+
+def weight(app: App, id: str) -> float:
+    return memories.show(app, id).card.strength
+
+
+def test_a_persons_recall_and_a_good_rating_strengthen_and_looking_does_not(app: App):
+    used, other = thread("Google sign-in", body=LOGIN, days_old=6), thread("Cache", days_old=6)
+    keep(app, used, other)
+    before = weight(app, used.id)
+
+    search(app, (NEAR,))
+    memories.show(app, used.id)
+    assert weight(app, used.id) == before
+    recall(app, (NEAR,))
+    recalled = weight(app, used.id)
+    recall(app, (NEAR,))
+    assert recalled == pytest.approx(before + 0.1) == weight(app, used.id), "once in five minutes"
+    steering.rate(app, used.id, steering.Verdict.USEFUL)
+    assert weight(app, used.id) == pytest.approx(before + 0.2)
+    steering.rate(app, used.id, steering.Verdict.NOT_USEFUL)
+    assert weight(app, used.id) == pytest.approx(before + 0.2)
+    assert kept(app, other.id) == other
+    assert kept(app, used.id).last_active_at == used.last_active_at
+
+
+def test_what_focus_alone_lifts_does_not_wake(app: App):
+    asleep = thread("Zeppelin", body="The hangar has two doors.", topics=("hangar",), days_old=15)
+    keep(app, asleep, thread("Cache", body="Redis evicts the oldest keys when memory is full."))
+    steering.focus(app, "hangar", weight=1.0)
+    answer = recall(app, ("which keys does redis evict",))
+    assert asleep.id in [hit.memory.id for hit in hits(answer)]
+    assert kept(app, asleep.id) == asleep

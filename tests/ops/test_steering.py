@@ -368,8 +368,10 @@ def test_a_thread_of_any_age_is_found_and_a_near_match_wakes_it(
     assert score > 0.5 or question == "far"
     wakes = score > 0.5 and case.status is not ACTIVE and door is not _by_search
     assert ("-> Reactivated by this recall" in first) is wakes
-    changed = kept(app, aged[case.days].id).last_active_at == NOW
-    assert changed is (wakes or (case.status is ACTIVE and door is _by_recall and score > 0.5))
+    after = kept(app, aged[case.days].id)
+    assert (after.last_active_at == NOW) is wakes
+    is_stronger = wakes or (case.status is ACTIVE and door is _by_recall and score > 0.5)
+    assert (after.reinforced_at == NOW) is is_stronger, "a person asked, and it answered"
 
 
 def test_what_a_recall_woke_stays_awake_for_a_half_life_and_can_be_put_back_to_sleep_by_age(

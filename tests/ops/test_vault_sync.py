@@ -96,9 +96,7 @@ def test_where_a_note_lies_says_whether_it_is_surfaced(
 def test_a_changed_file_changes_its_note_and_keeps_how_it_was_used(app: App, vault: Path):
     put(vault, "a.md", "The zebra approves.\n")
     before = looked(app)["a.md"]
-    app.writer(Scope.USER).use(
-        [before.id], partial(strength.count_use, session=1)
-    )
+    app.writer(Scope.USER).use([before.id], partial(strength.count_use, session=1))
     put(vault, "a.md", "The giraffe approves.\n")
     after = looked(app)["a.md"]
     assert (after.id, after.body, after.frequency) == (before.id, "The giraffe approves.", 1)
@@ -238,9 +236,7 @@ def held(path: Path) -> dict[str, object]:
 
 
 def shown(app: App, id: str, *, session: str = "s-1", agent: str = "", number: int = 3) -> None:
-    app.writer(Scope.USER).use(
-        [id], partial(strength.count_use, session=number)
-    )
+    app.writer(Scope.USER).use([id], partial(strength.count_use, session=number))
     key = LedgerKey(session, agent, 0)
     app.writer(app.scope).put(ShownMemory(id, Way.TOLD, app.clock.now(), "", *key))
 

@@ -74,6 +74,15 @@ def find_memory(app: App, name: str) -> tuple[Scope, Memory]:
     return fitting[0]
 
 
+def find_by_short_id(app: App, part: str) -> list[tuple[Scope, Memory]]:
+    """Those whose id ends or begins with this, each once; a merged id leads to the memory that it became."""
+    ids = [
+        one.id for one in find_like(app, part) if one.id.endswith(part) or one.id.startswith(part)
+    ]
+    found = filter(None, map(app.exact, ids))
+    return list({memory.id: (scope, memory) for scope, memory in found}.values())
+
+
 def find_like(app: App, text: str) -> list[Memory]:
     """Whose ids or titles contain this text, then some whose ids look like it."""
     return [

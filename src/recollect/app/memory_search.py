@@ -101,21 +101,24 @@ def search(
     elif answer.without_vectors:
         cure = ": `recollect reindex`" if app.fills_vectors else ""
         how += f" ({answer.without_vectors:,} passages have no vector yet{cure})"
-    selected, found = answer.selected, []
-    for hit in selected.hits:
-        scope = scopes[hit.store]
-        stale = (
-            changed_files(app, hit.memory) if scope is Scope.PROJECT and hit.memory.anchors else ()
-        )
-        stands = selection.condition(hit.memory, put_away=hit.put_away)
-        hit = replace(hit, stale=stale) if stale else hit
-        found.append(Recollection(scope, hit, hit.part("strength"), condition=stands))
+    selected = answer.selected
+    found = [recollect(app, scopes[hit.store], hit) for hit in selected.hits]
+    nearest = [recollect(app, scopes[hit.store], hit) for hit in selected.nearest]
     # A prompt is not repeated in its answer: the note of the recall redacts it later, and the answer need not wait.
     question = query.text[:_CLEANED_CHARS] if query.unasked else redact_question(app, query.text)
     id, drops, left_out = app.mint.draw("recall"), selected.drops, selected.left_out
     return Found(
-        id, question, now, tuple(found), drops, how, answer.ms, left_out=left_out, judged=selected.judged
+        id, question, now, tuple(found), drops, how, answer.ms, left_out=left_out, judged=selected.judged,
+        nearest=tuple(nearest),
     )  # fmt: skip
+
+
+def recollect(app: App, scope: Scope, hit: Hit) -> Recollection:
+    """A hit with how its memory stands now, and which of its files have changed since."""
+    if scope is Scope.PROJECT and hit.memory.anchors:
+        hit = replace(hit, stale=changed_files(app, hit.memory))
+    stands = selection.condition(hit.memory, put_away=hit.put_away)
+    return Recollection(scope, hit, hit.part("strength"), condition=stands)
 
 
 def _with_all_of_team(
@@ -200,6 +203,8 @@ def search_stores(
             stores, query, evidence, now, rules, vector, focus, likeness, depth=_SECOND_DEPTH
         )
         selected = engine.select()
+    if not query.unasked:
+        selected = engine.drop_unless_answered(selected)
     return Answer(selected, engine.without_vectors, (time.thread_time() - began) * 1_000)
 
 
@@ -259,7 +264,7 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
         )
 
     def select(self) -> selection.Selection:
-        ranked = self._read_ranked()
+        ranked = self.ranked = self._read_ranked()
         if self.query.unasked:
             refused = [hit for hit in ranked if selection.why_refused(hit, self.query)]
             passing = [hit for hit in ranked if not selection.why_refused(hit, self.query)][
@@ -272,6 +277,7 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
             like = self.likeness(self.query.text, [hit.text for hit in best])
             keys = [hit.unit_key for hit in best]
             ranked = selection.raise_by_likeness(ranked, dict(zip(keys, like, strict=True)))
+            self.ranked = ranked
         selected = selection.select(ranked, self.query)
         max_chars = chars_each(len(selected.hits))
         return replace(
@@ -342,32 +348,67 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
     def _judge_relevance(self, hits: Sequence[Hit]) -> list[Hit]:
         """In the order of how likely each is relevant to the prompt, which is their score; those in focus come first.
         Memories that proved useless count less."""
-        prompt = matching.Prompt.of(self.query.text)
-        passages = sum(one.passages for one in self.evidence)
-        worth = matching.information(self.evidence)
-        covers = []
-        for number, one in enumerate(self.evidence):
-            own = [piece.passage for hit in hits if hit.store == number for piece in hit.pieces]
-            covers.append(matching.cover(worth, one, own, matching.NEEDED))
         judged: list[Hit] = []
-        for hit in hits:
-            text, kept = f"{hit.memory.title}\n{hit.text}", hit.memory.kind is not Kind.THREAD
-            near = max(
-                (piece.near for piece in hit.pieces if piece.near), default=None
-            )  # 0: it has no vector
-            cover = max((covers[hit.store][piece.passage] for piece in hit.pieces), default=0.0)
-            probability, components = matching.judge_relevance(
-                prompt,
-                text,
-                near=near,
-                cover=cover,
-                background=self.background,
-                passages=passages,
-                kept=kept,
-            )
+        probabilities = self._probabilities(hits, matching.Prompt.of(self.query.text))
+        for hit, (probability, components) in zip(hits, probabilities, strict=True):
             score = probability * hit.part("relevance")
             shown = unasked_passages(hit) if score >= self.query.floor or hit.part("focus") else ()
             judged.append(
                 replace(hit, score=score, components=(*hit.components, *components), shown=shown)
             )
         return sorted(judged, key=lambda hit: hit.score + hit.part("focus"), reverse=True)
+
+    def drop_unless_answered(self, selected: selection.Selection) -> selection.Selection:
+        """Somebody asked: nothing is found unless one of the best hits has to do with the question. The nearest are
+        named all the same, as such."""
+        if not self.query.floor:
+            return selected
+        ranked = self.ranked
+        reached = [hit for hit in ranked if not selection.why_refused(hit, self.query)]
+        if self._is_answered_by(reached[:CANDIDATES]):
+            return selected
+        of_any_status = replace(self.query, statuses=())
+        kept_out = [hit for hit in ranked if not selection.why_refused(hit, of_any_status)]
+        unanswered = selection.without_hits(selected)
+        if self._is_answered_by(kept_out[:CANDIDATES]):
+            return unanswered
+        return replace(unanswered, left_out=())
+
+    def _is_answered_by(self, hits: Sequence[Hit]) -> bool:
+        prompt = matching.Prompt.of_question(self.query.text)
+        with_pieces = self._with_pieces(hits)
+        return any(
+            selection.is_answer(hit, probability, foreign=prompt.is_foreign, floor=self.query.floor)
+            for hit, (probability, _) in zip(
+                with_pieces, self._probabilities(with_pieces, prompt), strict=True
+            )
+        )
+
+    def _probabilities(
+        self, hits: Sequence[Hit], prompt: matching.Prompt
+    ) -> list[tuple[float, tuple[tuple[str, float], ...]]]:
+        """For each hit: how likely it is relevant, and what that is made of."""
+        passages = sum(one.passages for one in self.evidence)
+        worth = matching.information(self.evidence)
+        covers = []
+        for number, one in enumerate(self.evidence):
+            own = [piece.passage for hit in hits if hit.store == number for piece in hit.pieces]
+            covers.append(matching.cover(worth, one, own, matching.NEEDED))
+        judged = []
+        for hit in hits:
+            near = max(
+                (piece.near for piece in hit.pieces if piece.near), default=None
+            )  # 0: it has no vector
+            cover = max((covers[hit.store][piece.passage] for piece in hit.pieces), default=0.0)
+            judged.append(
+                matching.judge_relevance(
+                    prompt,
+                    f"{hit.memory.title}\n{hit.text}",
+                    near=near,
+                    cover=cover,
+                    background=self.background,
+                    passages=passages,
+                    kept=hit.memory.kind is not Kind.THREAD,
+                )
+            )
+        return judged

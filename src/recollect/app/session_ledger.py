@@ -140,7 +140,7 @@ def record_recalled(app: App, scope: Scope, ids: Sequence[str]) -> None:
         if seconds_ago < 60 * BEAT_MINUTES:
             return memory
         counted = strength.count_use(memory, session=session)
-        return strength.reinforce(counted, now=now, rules=app.age_rules)
+        return strength.strengthen(counted, now=now, rules=app.age_rules)
 
     store.use(ids, use)
 

@@ -39,10 +39,15 @@ def decayed_weight(weight: float, age_days: float, rules: AgeRules) -> float:
     return float(weight * 0.5 ** (age_days / rules.half_life_days))
 
 
-def reinforce(memory: M, *, now: Moment, rules: AgeRules) -> M:
-    """After one more use: a little stronger than it is now, never above 1 plus its pin's boost."""
+def strengthen(memory: M, *, now: Moment, rules: AgeRules) -> M:
+    """After it proved useful: a little stronger than it is now, never above 1 plus its pin's boost."""
     raised = min(1.0 + memory.boost, strength(memory, now=now, rules=rules) + rules.reinforcement)
-    return replace(memory, weight=raised, reinforced_at=now, last_active_at=now)
+    return replace(memory, weight=raised, reinforced_at=now)
+
+
+def reinforce(memory: M, *, now: Moment, rules: AgeRules) -> M:
+    """Stronger, and active now: a recall woke it, or its work went on."""
+    return replace(strengthen(memory, now=now, rules=rules), last_active_at=now)
 
 
 def status_at(memory: Memory | Sketch, *, now: Moment, rules: AgeRules) -> Status:
@@ -85,4 +90,4 @@ def add_outcome(memory: Memory, *, well: bool, now: Moment, rules: AgeRules) -> 
     marked = replace(memory, outcomes=(memory.outcomes + ("+" if well else "-"))[-OUTCOMES_KEPT:])
     if not well or not fades(memory) or now <= memory.reinforced_at:
         return marked
-    return reinforce(marked, now=now, rules=rules)
+    return strengthen(marked, now=now, rules=rules)

@@ -15,6 +15,7 @@ from recollect.model.session import ledger_mark, turn_mark
 REACHED = (Status.ACTIVE, Status.SUSPENDED)
 # How memories came to be shown without a search, in the record of a recall.
 ALWAYS_LOADED, ABOUT_CALL = "what is always loaded", "rules that bear on the call"
+BY_FILTERS = "filters alone"
 
 
 class Aged(
@@ -50,7 +51,8 @@ class Query(
     limit: int = 20
     once: bool = False  # the same words only once, even if two sessions said them
     unasked: bool = False  # nobody asked: muted memories are left out, and the surest come first
-    floor: float = 0.0  # unasked: how sure it must be that a memory is relevant
+    floor: float = 0.0
+    """How sure it must be that a memory is relevant: unasked each of them, else the best. 0: however unsure."""
     turns: int = 1  # how many turns of one memory may be found
     seen: Set[str] = frozenset()  # marks of what the asking session was shown before
     withheld: Set[str] = frozenset()  # ids of memories that nobody has allowed

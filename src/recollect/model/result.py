@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from enum import StrEnum
 
@@ -14,6 +15,8 @@ from recollect.model.plan import Plan, change_json
 from recollect.model.query import Drop, Hit
 from recollect.model.report import Activity, Figures, Trial
 from recollect.model.timeline import Quote, Sessions, Timeline
+
+MAX_JSON_CHARS = 8_000  # of a recall, as its text has; in full, and by id, there is no limit
 
 
 class Scope(
@@ -96,6 +99,8 @@ class Card(Struct):  # a memory and its current state
         None  # of a rule: what it was made from, where its transcript is still there
     )
 
+    relevance: float = 1.0  # how useful it has proved, by ratings and outcomes
+
     @property
     def version(self) -> str:
         """Of what it says: `edit --expect` refuses to change another one."""
@@ -105,6 +110,7 @@ class Card(Struct):  # a memory and its current state
         data = {
             **encode(self.memory),
             "strength": round(self.strength, 4),
+            "relevance_score": round(self.relevance, 4),
             **_fields(self, "scope condition version"),
         }
         return _with(
@@ -176,23 +182,26 @@ class Recollection(Struct):  # one hit of a recall and its current state
     condition: Condition = Condition.ACTIVE
 
     def as_json(self) -> dict[str, Json]:
+        data = self.as_brief_json()
+        data["components"] = dict(self.hit.components)
+        data |= _fields(self, "condition")
+        return data
+
+    def as_brief_json(self) -> dict[str, Json]:
+        """Without what only explains its score."""
         hit = self.hit
-        data = (
-            _fields(hit.memory, "id kind title")
-            | _fields(self, "scope")
-            | _fields(hit.memory, "lane status")
-        )
+        data = _fields(hit.memory, "id kind title")
+        data |= _fields(self, "scope")
+        data |= _fields(hit.memory, "lane status")
         data |= {
             "weight": round(self.strength, 4),
+            "relevance_score": round(hit.part("relevance"), 4),
             "_reactivated": self.reactivated,
-            "score": hit.score,
-        }
-        data |= {
-            "components": dict(hit.components),
+            "score": round(hit.score, 4),
             "turn": hit.turn.id if hit.turn else "",
             "passages": [*hit.shown],
         }
-        data |= _fields(hit.memory, "topics last_active_at") | _fields(self, "condition")
+        data |= _fields(hit.memory, "topics last_active_at")
         more = {name: encode(getattr(hit.memory, name, None)) for name in ("rule_type", "path")}
         return _with(data, stale=list(hit.stale), **more)
 
@@ -211,6 +220,7 @@ class Found(Struct):  # what a question found, what was left out and why, and ho
         tuple[Status, int], ...
     ] = ()  # how many more would have been found with another status filter
     judged: tuple[Hit, ...] = ()  # for a prompt: the best candidates, shown or not
+    nearest: tuple[Recollection, ...] = ()  # where nothing matches: what came nearest
 
     def as_json(self) -> dict[str, Json]:
         data: dict[str, Json] = {
@@ -219,8 +229,10 @@ class Found(Struct):  # what a question found, what was left out and why, and ho
             "how": self.how,
             "ms": round(self.ms, 2),
         }
-        left = {str(status): count for status, count in self.left_out}
-        return data | {"hits": encode(self.found), "left_out": left, "dropped": encode(self.drops)}
+        left: dict[str, Json] = {str(status): count for status, count in self.left_out}
+        data["matches"] = len({one.hit.memory.id for one in self.found})
+        data |= {"hits": encode(self.found), "left_out": left, "dropped": encode(self.drops)}
+        return _with(data, nearest=[*map(_named, self.nearest)])
 
 
 class Recalled(Struct):  # for an agent: what was found, with its bridges
@@ -229,13 +241,27 @@ class Recalled(Struct):  # for an agent: what was found, with its bridges
     all_bridges: int
     whole: Shown | None = None  # the one memory that was asked for by its id
     offset: int = 0  # where to go on in its text, which did not fit into one answer
+    full: bool = False  # as JSON: with every component, and with what was left out
 
     def as_json(self) -> dict[str, Json]:
         joined: list[Json] = [
-            {**encode(link), "source_title": a, "target_title": z} for link, a, z in self.bridges
-        ]
+            {"source": link.source, "target": link.target, "type": str(link.type), "weight": round(link.weight, 4),
+             "source_title": a, "target_title": z}
+            for link, a, z in self.bridges
+        ]  # fmt: skip
         data = {**self.found.as_json(), "bridges": joined, "all_bridges": self.all_bridges}
-        return _with(data, memory=self.whole.as_json() if self.whole else None)
+        data = _with(data, memory=self.whole.as_json() if self.whole else None)
+        if self.full or self.whole:
+            return data
+        data.pop("dropped")
+        hits = [one.as_brief_json() for one in self.found.found]
+        room = MAX_JSON_CHARS - _json_chars(
+            data | {"hits": [hit | {"passages": []} for hit in hits]}
+        )
+        for hit, one in zip(hits, self.found.found, strict=True):
+            hit["passages"] = [*_fitting(one.hit.shown, room)]
+            room -= _json_chars(hit["passages"])
+        return data | {"hits": [*hits]}
 
 
 class Reasons(Struct):  # why things were shown: recalls, newest first, as they were logged
@@ -446,6 +472,29 @@ Result = (
     | Suggested | Compacted | Verified | Checkup | Configured | Summary | Tour | Activity | Trial | Figures
     | Sessions | Timeline
 )  # fmt: skip
+
+
+def _json_chars(value: Json) -> int:
+    return len(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _fitting(passages: tuple[str, ...], room: int) -> list[str]:
+    """The first of them, as far as there is room."""
+    kept: list[str] = []
+    for passage in passages:
+        room -= _json_chars(passage)
+        if room < 0:
+            break
+        kept.append(passage)
+    return kept
+
+
+def _named(one: Recollection) -> Json:
+    return {
+        "id": one.hit.memory.id,
+        "title": one.hit.memory.title,
+        "kind": str(one.hit.memory.kind),
+    }
 
 
 def _fields(value: object, names: str) -> dict[str, Json]:

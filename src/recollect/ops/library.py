@@ -198,7 +198,7 @@ def card(app: App, scope: Scope, memory: Memory) -> Card:
         round(100 * min(1.0, strong) * useful),
     )
     stands = condition(aged, put_away=memory.status is Status.ARCHIVED)
-    return Card(aged, strong, scope, importance, condition=stands)
+    return Card(aged, strong, scope, importance, condition=stands, relevance=useful)
 
 
 def read_day(name: str, text: str | None, *, days_later: int = 0) -> Moment | None:

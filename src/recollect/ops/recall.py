@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from recollect.app.core import PERSON, App
 from recollect.app.embedding import TimedQuestion
+from recollect.app.lookup import find_by_short_id
 from recollect.app.memory_search import redact_question
 from recollect.app.memory_search import search as search_memory
 from recollect.app.session_ledger import record_recalled
 from recollect.base.errors import NotFound, RecollectError
-from recollect.base.ids import read_reference
+from recollect.base.ids import read_reference, read_short_reference
 from recollect.base.structs import replace
 from recollect.base.text import clip, one_line, storable
 from recollect.lifecycle.strength import reinforce
 from recollect.model.codec import Json
-from recollect.model.memory import Bridge, Condition, Kind, Lane, Status
+from recollect.model.memory import Bridge, Condition, Kind, Lane, Memory, Status
 from recollect.model.plan import Plan, Update
-from recollect.model.query import REACHED, Hit, Query
+from recollect.model.query import BY_FILTERS, REACHED, Hit, Query
 from recollect.model.result import Found, Reasons, Recalled, Recollection, Scope
 from recollect.model.session import RecallRecord
-from recollect.ops.library import Limit, parse_limit, read_day
+from recollect.ops.library import Limit, card, list_memories, parse_limit, read_day
 from recollect.ops.memories import load_shown
 from recollect.ops.table import Arg
 from recollect.recall import selection
@@ -32,9 +33,11 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 WAKE_ABOVE = 0.5  # the match score above which a thread that age suspended or archived wakes
+FLOOR = "MEMORY_ANSWER_FLOOR"
 MAX_BRIDGES = 5
 RECALLED = 8  # turns, rules and notes
 _LOGGED_DROPS = 50
+_MAX_FILTERED = 2_000  # of the last active: which of them pass filters that no list knows
 _LOGGED_QUERY_CHARS = 300
 _LOGGED_PASSAGE_CHARS = 240
 
@@ -54,20 +57,28 @@ def recall(
         bool, Arg("Also threads that age has suspended or archived; a near match reactivates one.")
     ] = True,
     archived: Archived = False,
+    full: Annotated[
+        bool, Arg("With --json: every component of each score, and what was left out and why.")
+    ] = False,
 ) -> Recalled:
     text = storable(" ".join(query)).strip()
     statuses: tuple[Status, ...] = REACHED if include_suspended else (Status.ACTIVE,)
     statuses += (Status.ARCHIVED,) if archived else ()
     most = parse_limit(limit)
-    found = answer(app, Query(text=text, statuses=statuses, limit=most, turns=most))
+    floor = app.settings.figure(FLOOR)
+    asked = Query(text=text, statuses=statuses, limit=most, turns=most, floor=floor)
+    found = answer(app, asked)
     _strengthen_recalled(app, found.found)
     record_recall(app, found.found)
-    return found
+    return replace(found, full=full)
 
 
 def search(
     app: App,
-    query: Annotated[tuple[str, ...], Arg("What to look for.", metavar="WORDS", many=True)],
+    query: Annotated[
+        tuple[str, ...],
+        Arg("What to look for; without words, what the filters let through.", "[WORDS]", many=True),
+    ] = (),
     *,
     kind: Annotated[Kind | None, Arg("Only this kind.")] = None,
     status: Annotated[
@@ -105,14 +116,40 @@ def search(
         text=storable(" ".join(query)), kinds=(kind,) if kind else (), statuses=statuses, topic=storable(topic or ""),
         condition=condition, lane=source,
         tag=storable(tag or ""), group=storable(group or ""), since=read_day("since", since),
-        until=read_day("until", until, days_later=1), limit=parse_limit(limit),
+        until=read_day("until", until, days_later=1), limit=parse_limit(limit), floor=app.settings.figure(FLOOR),
     )  # fmt: skip
-    found = search_memory(app, asked, scope)
+    named = _find_named(app, asked.text)
+    if named:
+        found = _found_by_id(app, asked.text, named.memories)
+    elif not asked.text.strip() and _has_filters(asked, scope):
+        found = _list_filtered(app, asked, scope)
+    else:
+        found = search_memory(app, asked, scope)
     record_recall(app, found)
     is_explained = explain or numbers
     return replace(
         found, explained=is_explained, numbers=numbers, drops=found.drops if is_explained else ()
     )
+
+
+def _has_filters(query: Query, scope: Scope | None) -> bool:
+    narrowed = replace(query, text="", limit=0, floor=0.0, statuses=())
+    is_by_status = query.statuses != REACHED
+    return narrowed != Query(limit=0) or scope is not None or is_by_status
+
+
+def _list_filtered(app: App, query: Query, scope: Scope | None) -> Found:
+    """Without words nothing is ranked: what the filters let through, the last active first."""
+    listed = list_memories(app, replace(query, statuses=()), _MAX_FILTERED, "memories", only=scope)
+    found = []
+    for entry in listed.cards:
+        is_put_away = entry.condition is Condition.ARCHIVED
+        parts = (("strength", entry.strength), ("relevance", entry.relevance))
+        hit = Hit(entry.memory, 0.0, parts, put_away=is_put_away)
+        if not selection.why_refused(hit, query):
+            found.append(Recollection(entry.scope, hit, entry.strength, condition=entry.condition))
+    id, kept = app.mint.draw("recall"), tuple(found[: query.limit])
+    return Found(id, "", app.clock.now(), kept, (), BY_FILTERS)
 
 
 def why(
@@ -144,19 +181,52 @@ def why(
 
 def answer(app: App, query: Query, until_s: float | None = None) -> Recalled:
     """`until_s`: by when, of the monotonic clock. An id gives that memory whole; reading on in it counts no more."""
-    reference = read_reference(query.text)
-    if reference is None:
-        timed = TimedQuestion(app, query.text, until_s) if until_s is not None else None
-        return _with_bridges(app, search_memory(app, query, timed=timed))
-    id, offset = reference
+    if (reference := read_reference(query.text)) is not None:
+        return _recall_whole(app, *reference)
+    if named := _find_named(app, query.text):
+        if len(named.memories) == 1:
+            (_, memory) = named.memories[0]
+            return _recall_whole(app, memory.id, named.offset)
+        return _with_bridges(app, _found_by_id(app, query.text, named.memories))
+    timed = TimedQuestion(app, query.text, until_s) if until_s is not None else None
+    return _with_bridges(app, search_memory(app, query, timed=timed))
+
+
+class _Named(NamedTuple):  # the memories whose id a question gives in short
+    memories: list[tuple[Scope, Memory]]
+    offset: int  # where to begin in the only one
+
+
+def _find_named(app: App, text: str) -> _Named | None:
+    """None where it is a question: no memory has such an id."""
+    short = read_short_reference(text)
+    if short is None:
+        return None
+    part, offset = short
+    found = find_by_short_id(app, part)
+    return _Named(found, offset) if found else None
+
+
+def _recall_whole(app: App, id: str, offset: int) -> Recalled:
     shown = load_shown(app, id)
-    memory, strength, scope = shown.card.memory, shown.card.strength, shown.card.scope
-    parts = (("match", 1.0), ("near", 1.0), ("strength", strength))
-    stored = app.reader(scope).get(memory.id, follow=False) or memory
-    hit = Hit(memory, 1.0, parts, put_away=stored.status is Status.ARCHIVED)
-    listed = (Recollection(scope, hit, strength),)
-    found = Found(app.mint.draw("recall"), id, app.clock.now(), listed, (), "by id")
+    found = _found_by_id(app, id, [(shown.card.scope, shown.card.memory)])
     return replace(_with_bridges(app, found), whole=shown, offset=offset)
+
+
+def _found_by_id(app: App, asked: str, memories: Sequence[tuple[Scope, Memory]]) -> Found:
+    listed = []
+    for scope, memory in memories:
+        stands = card(app, scope, app.reader(scope).get(memory.id, follow=False) or memory)
+        parts = (
+            ("match", 1.0),
+            ("near", 1.0),
+            ("strength", stands.strength),
+            ("relevance", stands.relevance),
+        )
+        put_away = stands.condition is Condition.ARCHIVED
+        hit = Hit(stands.memory, 1.0, parts, put_away=put_away)
+        listed.append(Recollection(scope, hit, stands.strength, condition=stands.condition))
+    return Found(app.mint.draw("recall"), asked, app.clock.now(), tuple(listed), (), "by id")
 
 
 def _with_bridges(app: App, found: Found) -> Recalled:

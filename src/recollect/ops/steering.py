@@ -18,7 +18,7 @@ from recollect.base.structs import replace
 from recollect.base.text import clip, counted, one_line, storable
 from recollect.lifecycle import compaction, edits
 from recollect.lifecycle.compaction import FIGURES, Chosen, Pair, Strategy, ThreadState
-from recollect.lifecycle.strength import fades, reinforce
+from recollect.lifecycle.strength import fades, strengthen
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Memory, Rating, Status, Thread
 from recollect.model.plan import Plan, Update
@@ -143,7 +143,7 @@ def rate(
         )
         rated = replace(current, ratings=(*current.ratings, rating)[-_RATINGS_KEPT:])
         if rating.useful and fades(current):
-            rated = reinforce(rated, now=app.clock.now(), rules=app.age_rules)
+            rated = strengthen(rated, now=app.clock.now(), rules=app.age_rules)
         scores = " → ".join(
             f"{relevance(one.ratings, one.outcomes):.2f}" for one in (current, rated)
         )

@@ -81,7 +81,9 @@ def _read_question(request: HookRequest, call: ToolCall) -> str:
 
 def _answer_read(request: HookRequest, call: ToolCall, question: str) -> HookReply:
     app = request.app
-    query = Query(text=question, statuses=REACHED, limit=recall.RECALLED, turns=recall.RECALLED)
+    floor = app.settings.figure(recall.FLOOR)
+    most = recall.RECALLED
+    query = Query(text=question, statuses=REACHED, limit=most, turns=most, floor=floor)
     try:
         answer = recall.answer(app, query, request.until_s)
     except UnknownId:

@@ -283,6 +283,15 @@ class Prompt(NamedTuple):  # the features of a prompt, computed once
             is_general=_GENERAL.search(text) is not None and not _PROJECT.search(text),
         )
 
+    @classmethod
+    def of_question(cls, text: str) -> Prompt:
+        """Whoever asks memory means memory: what would be said to an agent about a tool in general is not."""
+        return cls.of(text)._replace(is_tidying=False, is_general=False)
+
+    @property
+    def is_foreign(self) -> bool:
+        return self.foreign > _MOSTLY_FOREIGN
+
 
 def judge_relevance(
     prompt: Prompt,
@@ -310,7 +319,7 @@ def judge_relevance(
     }
     told: tuple[tuple[str, float], ...] = (("covered", cover), ("names", values["names"]))
     weights = _WEIGHTS["words_alone"]
-    if near is not None and prompt.foreign <= _MOSTLY_FOREIGN:
+    if near is not None and not prompt.is_foreign:
         weights = _WEIGHTS["with_vectors"]
         # Of the other passages: this one is taken out, the typical ones are added.
         usual = _FOREIGN_MEAN + _FOREIGN_MORE * prompt.foreign if prompt.foreign else _USUAL_MEAN

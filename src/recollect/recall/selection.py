@@ -31,6 +31,14 @@ _OUTCOME_SHARE = 0.2  # of a rating
 MARKS_TO_MUTE = int((1 / MUTED_BELOW - 1) * _PRIOR / _OUTCOME_SHARE)
 BY_CHANCE = 0.15  # cosine of two unrelated texts, by the shipped model
 NOTHING_IN_COMMON = "nothing in common"
+BELOW_FLOOR = "below the floor"
+HAS_ITS_WORDS = 0.8  # the share of a question: what has nearly all of its words answers it
+NEAR_WITHOUT_WORDS = (
+    0.2  # the cosine: what shares no word with a question comes nearer than random letters do
+)
+# Measured over Chinese, Japanese and Russian memories: unrelated ones stay below 0.04, answers begin at 0.04.
+FOREIGN_SHARE = 0.35
+MAX_NEAREST = 2
 SHARE_OF_BEST = (
     0.8  # of the best hit's probability: a hit that is much less certain is not shown beside it
 )
@@ -143,6 +151,8 @@ class Selection(Struct):
     """How many of each status would be among the hits, had the question not ruled out their status."""
     judged: tuple[Hit, ...] = ()
     """For a prompt: the best candidates, each with how likely it is relevant, shown or not."""
+    nearest: tuple[Hit, ...] = ()
+    """Where nothing answers a question: what came nearest to it."""
 
 
 def select(ranked: Iterable[Hit], query: Query) -> Selection:
@@ -203,6 +213,30 @@ def select(ranked: Iterable[Hit], query: Query) -> Selection:
             left_out[key] = hit.memory.status
     dropped = tuple(drop for key, drop in drops.items() if key not in turns)
     return Selection(tuple(hits), dropped, tuple(Counter(left_out.values()).items()))
+
+
+def is_answer(hit: Hit, probability: float, *, foreign: bool, floor: float) -> bool:
+    """Whether a hit has to do with a question that somebody asked; else it is only the nearest of what there is.
+    `probability`: how likely it is relevant. `foreign`: in another script, where vectors say little and no word is
+    reduced to its stem, a passage that answers has fewer of the question's words."""
+    if hit.part("cover") >= HAS_ITS_WORDS or hit.part("time") > 0:
+        return True
+    is_by_chance = hit.part("cover") == 0 and hit.part("near") < NEAR_WITHOUT_WORDS
+    least = floor * FOREIGN_SHARE if foreign else floor
+    return probability >= least and not is_by_chance
+
+
+def without_hits(selected: Selection) -> Selection:
+    """Nothing answers: the hits are left out, and the first of them named as the nearest."""
+    nearest = {hit.memory.id: hit for hit in reversed(selected.hits)}
+    in_order = [hit for hit in selected.hits if nearest[hit.memory.id] is hit]
+    drops = [Drop(hit.memory.id, BELOW_FLOOR) for hit in in_order]
+    return replace(
+        selected,
+        hits=(),
+        drops=(*drops, *selected.drops),
+        nearest=tuple(in_order[:MAX_NEAREST]),
+    )
 
 
 def why_refused(hit: Hit, query: Query) -> str:

@@ -13,16 +13,16 @@ from recollect.base.moment import Moment
 from recollect.base.shipped import load_table
 from recollect.base.text import clip, counted, one_line
 from recollect.model.memory import Status
-from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED, Drop
+from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED, BY_FILTERS, Drop
 from recollect.model.result import Found, Reasons, Scope
 from recollect.model.small_talk import WORDS as SMALL_TALK
-from recollect.render.recall_text import ago, left_out_lines
+from recollect.render.recall_text import ago, left_out_lines, nothing_matches
 
 _MAX_LISTED = 3
 SHORT_ID = 6  # as in every table: any command takes it
 WHERE = {Scope.PROJECT: "", Scope.USER: "everywhere", Scope.TEAM: "team"}
 _CLOSE, _RELATED = 0.5, 0.25  # cosines, by the shipped model
-_USUAL = frozenset({"words and vectors", "by id"})
+_USUAL = frozenset({"words and vectors", "by id", BY_FILTERS})
 _WORD = re.compile(r"[\w][\w./@-]*\w")
 # In plain words: why a memory was left out, at which event it was shown, and how it has proved itself since.
 _WORDING = load_table("recollect.render", "wording.json")
@@ -58,6 +58,7 @@ def hit_sentence(
     call = "it names what the call does" if "named" in parts else "its meaning is close to the call"
     fixed = {
         "by id": "you asked for it by its id",
+        BY_FILTERS: "it passes the filters",
         ALWAYS_LOADED: "it is loaded every time",
         ABOUT_CALL: call,
     }
@@ -109,7 +110,7 @@ def _join(parts: Sequence[str]) -> str:
 
 def found_blocks(found: Found, now: Moment) -> Iterator[Block]:
     if not found.found:
-        yield Line("Nothing matches.", Tone.DIM)
+        yield Line(nothing_matches(found), Tone.DIM)
     for number, one in enumerate(found.found, start=1):
         memory = one.hit.memory
         yield Line(f"{number}  {clip(one_line(memory.title), 60)}", Tone.TITLE)

@@ -142,9 +142,20 @@ def _blocks(recalled: Recalled, now: Moment, archived: str) -> Iterator[str]:
             yield from _block(turns, now)
         if kind is Kind.THREAD:
             yield from _links(recalled)
+    if not found.found:
+        yield nothing_matches(found)
     yield from left_out_lines(found, archived)
     if found.how.startswith("words alone"):
         yield f"(searched by {found.how})"
+
+
+def nothing_matches(found: Found) -> str:
+    """With what came nearest, which is not an answer."""
+    if not found.nearest:
+        return "Nothing matches."
+    memories = (one.hit.memory for one in found.nearest)
+    named = [f"\u201c{clip(one_line(one.title), 60)}\u201d ({one.id})" for one in memories]
+    return f"Nothing matches; nearest, though not about it: {', '.join(named)}"
 
 
 def left_out_lines(found: Found, archived: str = ARCHIVED_OPTION) -> Iterator[str]:
