@@ -365,6 +365,7 @@ def test_it_speaks_both_protocols_and_says_how_to_use_it(fresh: Path, version: s
         assert talk.client.server_info is not None
         assert talk.client.server_info.name == "recollect"
         assert ".ai/recall/" in (talk.client.instructions or "")
+        assert "{program}" not in (talk.client.instructions or "")
         assert [tool.model_dump_json() for tool in tools] == [
             tool.model_dump_json() for tool in again
         ]

@@ -1,9 +1,12 @@
 """The tool list is made from the table of operations, and costs little."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
+import recollect
 from recollect.base.errors import BadInput
 from recollect.mcp.server import BY_NAME, INSTRUCTIONS, TOOLS, Tool, make_call, name_arguments
 from recollect.ops.calls import parse_call
@@ -90,3 +93,34 @@ def test_a_bad_argument_is_refused_under_the_name_the_tool_gives_it(
     with pytest.raises(BadInput) as refused:
         parse_call(ask(tool, **given))
     assert says in name_arguments(BY_NAME[tool], refused.value.message)
+
+
+# What agents are told of the tools, wherever it stands, is what the tools take.
+
+_SOURCES = Path(recollect.__file__).parent
+_REPOSITORY = Path(__file__).parents[2]
+_TOLD = [
+    _SOURCES / "mcp" / "instructions.md",
+    *sorted((_REPOSITORY / "plugins" / "claude-code").rglob("*.md")),
+    *(path for path in sorted(_SOURCES.rglob("*")) if path.suffix in (".py", ".md", ".ts", ".js")),
+]
+_MENTIONED = re.compile(r"\b(ai_[a-z_]+)\b(?:\(([^)\n]*)\))?")
+
+
+def named_arguments(given: str) -> list[str]:
+    return re.findall(r"(?:^|,)\s*(\w+)\s*=", re.sub(r"\"[^\"]*\"|'[^']*'", "''", given))
+
+
+@pytest.mark.parametrize("path", _TOLD, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_every_tool_and_argument_that_a_text_names_is_in_the_schemas(path: Path):
+    for name, given in _MENTIONED.findall(path.read_text(encoding="utf-8")):
+        assert name in BY_NAME, f"{path.name} names {name}"
+        unknown = set(named_arguments(given)) - BY_NAME[name].arguments.keys()
+        assert not unknown, f"{path.name}: {name} takes no {unknown}"
+
+
+def test_the_instructions_call_every_tool_by_the_names_of_its_arguments():
+    text = INSTRUCTIONS + (_SOURCES / "agents" / "skill.md").read_text(encoding="utf-8")
+    for name, given in _MENTIONED.findall(text):
+        missing = set(BY_NAME[name].tool["inputSchema"]["required"]) - set(named_arguments(given))
+        assert not given or not missing, f"{name}({given}) lacks {missing}"

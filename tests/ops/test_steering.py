@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from recollect.ops.prompt_recall import search_unasked
 from recollect.ops.recall import recall, search
 from recollect.ops.steering import Verdict
 from recollect.render.terminal import blocks
+from recollect.wire import stub
 from tests.hooks.talk import Talk
 from tests.ops.ask import add, keep, kept, said, set_to, states
 from tests.ops.conftest import Opens
@@ -220,11 +222,22 @@ def test_with_a_context_there_are_hints_of_what_nobody_was_shown(app: App):
         topics=("JWT tokens",),
     )
     add(app, "Cookies", body="Login cookies are signed.", topics=("cookies",), frequency=3)
+    assert steering.suggestions(app, "apple pie with cinnamon").recall_hints == ()
     [hint] = steering.suggestions(app, "login tokens").recall_hints
     assert hint == {
         "topic": "JWT tokens", "last_mentioned": "just now", "thread_count": 1, "command": "ai_recall('JWT tokens')",
     }  # fmt: skip
     assert steering.suggestions(app).recall_hints == ()
+
+
+def test_a_thread_of_a_session_is_hinted_at_until_it_was_recalled(app: App):
+    turns = add(
+        app, "Tokens", body="JWT tokens expire after an hour.", topics=("jwt",), activations=4
+    )
+    [hint] = steering.suggestions(app, "how long do tokens live").recall_hints
+    assert hint["topic"] == "jwt"
+    _by_tool(app, turns)
+    assert steering.suggestions(app, "how long do tokens live").recall_hints == ()
 
 
 def test_suggestions_can_be_done_and_each_undone(app: App):
@@ -487,6 +500,27 @@ def test_rules_and_notes_that_were_archived_are_counted_too(app: App):
     assert dict(found.left_out) == {ARCHIVED: 2, Status.CANDIDATE: 1}
     said = [getattr(block, "text", "") for block in blocks(found, now=NOW)]
     assert "1 candidate memory also matches: search --status candidate" in said
+
+
+@pytest.mark.parametrize("door", [_by_virtual_read, _by_tool])
+def test_an_agent_is_told_of_no_option_that_it_does_not_have(
+    app: App, door: Callable[[App, str], str]
+):
+    keep(app, rule("Waiting", body="A zeppelin needs two ropes.", status=Status.CANDIDATE))
+    keep(app, rule("Replaced", body="A zeppelin needs one rope.", status=Status.SUPERSEDED))
+    told = door(app, "zeppelin")
+    assert "1 candidate memory also matches: it waits in the inbox until the person decides" in told
+    assert "1 superseded memory also matches: a newer one replaces it" in told
+    assert "--status" not in told
+
+
+def test_an_agent_is_told_the_path_of_the_program_where_it_stands(app: App):
+    keep(app, thread("Zeppelin", body="The zeppelin flies.", status=ARCHIVED))
+    assert "`recollect recall --archived`" in _by_virtual_read(app, "zeppelin")
+    stub.write_hook(str(app.home.root), sys.executable)
+    path = f"{app.home.root}/bin/recollect"
+    assert os.access(path, os.X_OK)
+    assert f"`{path} recall --archived`" in _by_virtual_read(app, "zeppelin")
 
 
 def test_only_what_the_limit_would_have_shown_is_counted(app: App):

@@ -477,7 +477,7 @@ def pages(whole: Shown) -> Iterator[str]:
     offset = 0
     while True:
         yield (page := str(answer_agent(whole, now=NOW, nonce=NONCE, offset=offset)["text"]))
-        found = re.search(r"to read on: ai_recall\(\"\w+\+(\d+)\"\)", page)
+        found = re.search(r"to read on: ai_recall\(query=\"\w+\+(\d+)\"\)", page)
         if found is None:
             break
         assert int(found[1]) > offset

@@ -31,7 +31,7 @@ from recollect.base.shipped import load_table
 from recollect.ops import daemon_calls
 from recollect.wire import client
 from recollect.wire.frame import PROJECT_VARIABLE, SESSION_VARIABLE
-from recollect.wire.place import Place, find_place
+from recollect.wire.place import Place, agent_program, find_place
 
 if TYPE_CHECKING:
     from recollect.ops.calls import Work
@@ -63,6 +63,7 @@ class Tool(NamedTuple):
 
 TOOLS = tuple(Tool(**entry) for entry in load_table("recollect.mcp", "tool_list.json")["tools"])
 BY_NAME = {tool.name: tool for tool in TOOLS}
+# `{program}`: how an agent's shell calls the command line; the same for as long as an installation stands.
 INSTRUCTIONS = Path(__file__).with_name("instructions.md").read_text(encoding="utf-8")
 
 
@@ -108,8 +109,9 @@ class Door:
         self._threads = ThreadPoolExecutor(16)
 
     def server(self) -> Server[Any]:
+        instructions = INSTRUCTIONS.format(program=self._link.program)
         return Server(
-            NAME, version=__version__, instructions=INSTRUCTIONS, on_list_tools=self.list_tools,
+            NAME, version=__version__, instructions=instructions, on_list_tools=self.list_tools,
             on_call_tool=self.call_tool, on_list_resources=self.list_resources,
             on_list_resource_templates=self.list_templates, on_read_resource=self.read_resource,
         )  # fmt: skip
@@ -220,6 +222,10 @@ class Link:
         self._works: dict[str, Work] = {}  # what is done in this process, by the call's name
 
     @property
+    def program(self) -> str:
+        return agent_program(str(self._home.root))
+
+    @property
     def _place(self) -> Place:
         """Looked up each time: a server lives for days, and its runtime folder may become somebody else's."""
         return find_place(str(self._home.root), self._environ)
@@ -244,9 +250,13 @@ class Link:
             found = daemon_calls.ask(self._cwd, body, name, within_s)
         except daemon_calls.Late:
             return Reply(
-                "Recollect's daemon does not answer.\n`recollect doctor` says why.", failed=True
+                f"Recollect's daemon does not answer.\n`{self.program} doctor` says why.",
+                failed=True,
             )
-        return self._run_alone(name, body) if found is None else _parse_reply(found)
+        reply = self._run_alone(name, body) if found is None else _parse_reply(found)
+        if reply.failed:
+            return reply._replace(text=reply.text.replace("`recollect ", f"`{self.program} "))
+        return reply
 
     def progress(self, name: str) -> tuple[int, int]:
         """Of a call: the steps done, and how many there are; 0 before it begins and after it ended."""

@@ -34,9 +34,9 @@ from recollect.model.result import (
 from recollect.ops.table import OPS, Effect, Op
 from recollect.render import inject
 from recollect.render.inject import neutral, plain
-from recollect.render.recall_text import memory_text
+from recollect.render.recall_text import TOOL, memory_text
+from recollect.wire.place import agent_program
 
-_ASK = 'ai_recall("{}")'
 _TITLE_CHARS = 80
 _LONG = frozenset({"verify", "suggestions", "compact", "doctor"})
 
@@ -120,6 +120,9 @@ def run_call(app: App, call: Call, work: Work | None = None) -> bytes:
         answer = answer_agent(
             result, now=app.clock.now(), nonce=fresh_key()[:8], offset=call.offset
         )
+        if isinstance(result, Done | Summary):  # words of ours alone
+            program = agent_program(str(app.home.root))
+            answer["text"] = str(answer["text"]).replace("`recollect ", f"`{program} ")
     return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")
 
 
@@ -168,12 +171,10 @@ def _parse_choice(name: str, kind: type[Enum], value: object) -> Enum:
 def answer_agent(result: Result, *, now: Moment, nonce: str, offset: int = 0) -> dict[str, Json]:
     match result:
         case Recalled():
-            told = inject.requested_recall(
-                result, nonce=nonce, now=now, ask=_ASK, archived="archived=true"
-            )
+            told = inject.requested_recall(result, nonce=nonce, now=now, door=TOOL)
             return {"text": told.text, "data": None}
         case Shown():
-            text = partial(memory_text, result, now=now, ask=_ASK, offset=offset)
+            text = partial(memory_text, result, now=now, ask=TOOL.ask, offset=offset)
             return {"text": inject.fence(nonce, lambda chars: text(max_chars=chars)), "data": None}
         case Suggested():
             merges, splits = len(result.merge_candidates), len(result.split_candidates)

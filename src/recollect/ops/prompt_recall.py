@@ -23,6 +23,7 @@ from recollect.ops import hook_reply
 from recollect.ops.hook_reply import NOTHING_TO_SEARCH, HookReply, HookRequest, PromptSearch
 from recollect.render import inject
 from recollect.render.inject import Injection, plain
+from recollect.wire.place import agent_program
 from recollect.wire.pointer import checksum
 
 SUBAGENT_HITS = 3
@@ -180,6 +181,7 @@ def word_hits(app: App, hits: Sequence[Hit], heart: Heartbeat, host: str) -> Inj
     return inject.prompt(
         hits, heart=heart, nonce=fresh_key()[:8], reader=agents.agent(host).TITLE,
         max_chars=app.settings.count("MEMORY_PROMPT_CHARS"), content=app.settings.switch("MEMORY_PROMPT_CONTENT"),
+        program=agent_program(str(app.home.root)),
     )  # fmt: skip
 
 

@@ -283,10 +283,16 @@ def _wake(app: App, recollection: Recollection) -> bool:
         if stored is None or stored.status not in REACHED:
             return Plan()
         stronger = reinforce(stored, now=app.clock.now(), rules=app.age_rules)
-        awake = replace(stronger, status=Status.ACTIVE, activations=stored.activations + 1)
+        awake = replace(
+            stronger,
+            status=Status.ACTIVE,
+            activations=stored.activations + 1,
+            frequency=stored.frequency + is_person,  # an agent's is counted once it was shown
+        )
         return Plan.of([Update.between(stored, awake)])
 
-    op = "recall" if app.actor == PERSON else "wake"
+    is_person = app.actor == PERSON
+    op = "recall" if is_person else "wake"
     try:
         done = app.commit(
             recollection.scope, op, make, lambda _: f"Woke {memory.id}: a recall matched it."

@@ -228,7 +228,10 @@ def suggestions(
 
 def _find_hints(app: App, context: str) -> list[dict[str, Json]]:
     """The threads nearest to the context that nobody was ever shown, by topic."""
-    query = Query(text=storable(context), kinds=(Kind.THREAD,), statuses=REACHED, limit=30)
+    floor = app.settings.figure("MEMORY_ANSWER_FLOOR")
+    query = Query(
+        text=storable(context), kinds=(Kind.THREAD,), statuses=REACHED, limit=30, floor=floor
+    )
     question = TimedQuestion(app, query.text, time.monotonic() + _HINTS_TIMEOUT_S)
     by_topic: dict[str, list[Memory]] = {}
     for one in search_memory(app, query, timed=question).found:
@@ -238,7 +241,8 @@ def _find_hints(app: App, context: str) -> list[dict[str, Json]]:
         )
     hints: list[dict[str, Json]] = []
     for topic, found in by_topic.items():
-        if any(not one.frequency and not one.activations for one in found):
+        # Each turn of a session activates its thread; only being shown or asked for is a recall.
+        if any(not thread.frequency for thread in found):
             last = ago(max(one.last_active_at for one in found), app.clock.now())
             hints.append({"topic": topic, "last_mentioned": last, "thread_count": len(found)})
             hints[-1]["command"] = f"ai_recall({topic!r})"

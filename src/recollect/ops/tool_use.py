@@ -30,7 +30,8 @@ from recollect.recall.call_rules import (
     rules_about,
 )
 from recollect.render import inject
-from recollect.wire.place import is_private
+from recollect.render.recall_text import virtual_file
+from recollect.wire.place import agent_program, is_private
 
 MAX_REMINDERS = 3
 _MIN_FLOOR = 0.5  # a call is interrupted for nothing less, however low the floor for prompts is set
@@ -90,7 +91,10 @@ def _answer_read(request: HookRequest, call: ToolCall, question: str) -> HookRep
         answer = Recalled(
             Found(app.mint.draw("recall"), question, app.clock.now(), (), (), "by id"), (), 0
         )
-    injection = inject.requested_recall(answer, nonce=fresh_key()[:8], now=app.clock.now())
+    door = virtual_file(agent_program(str(app.home.root)))
+    injection = inject.requested_recall(
+        answer, nonce=fresh_key()[:8], now=app.clock.now(), door=door
+    )
     path = _write_answer(request, injection.text)
     reply = (
         Reply(read_instead=str(path), read_input=call.input)

@@ -19,7 +19,7 @@ from recollect.model.query import Drop, Hit
 from recollect.model.result import Recalled
 from recollect.model.session import ACTIVE, BEAT_MINUTES, Heartbeat, memory_of, turn_mark
 from recollect.render.recall_text import MAX_CHARS as READ_CHARS
-from recollect.render.recall_text import READ, ago, list_stale, recall_text, time_span
+from recollect.render.recall_text import Door, ago, list_stale, recall_text, time_span, virtual_file
 
 MAX_CHARS = 9_900  # hosts cut at 10,000
 START_CHARS = 6_000
@@ -36,7 +36,7 @@ SECTIONS = (
     (RuleType.FAILURE, "Failures"), (RuleType.DEVOPS, "DevOps Rules"),
 )  # fmt: skip
 _POINTERS = (
-    "Relevant memories: (to read one: Read .ai/recall/<id>, or run `recollect show --content <id>`)"
+    "Relevant memories: (to read one: Read .ai/recall/<id>, or run `{} show --content <id>`)"
 )
 _NO_ROOM = "over the limit of characters"
 
@@ -127,13 +127,15 @@ def session_start(
 
 def prompt(
     hits: Sequence[Hit], *, heart: Heartbeat | None, nonce: str, max_chars: int = PROMPT_CHARS, content: bool = True,
-    reader: str = "the agent",
+    reader: str = "the agent", program: str = "recollect",
 ) -> Injection:  # fmt: skip
-    """Without `content`: only which memories there are, and how to read one. `reader`: whom the notice names."""
+    """Without `content`: only which memories there are, and how to read one. `reader`: whom the notice names.
+    `program`: how an agent's shell calls the command line."""
     page, paused = _Page(nonce, max_chars), ""
     if heart is not None and heart.meaning != ACTIVE:
         paused = f" ({heart.meaning}: {time_span(heart.since_last * BEAT_MINUTES)} since the last prompt)"
-    page.reserved = len(_POINTERS) + len(paused)
+    pointers = _POINTERS.format(program)
+    page.reserved = len(pointers) + len(paused)
     for hit in hits if content else {hit.memory.id: hit for hit in hits}.values():
         memory = hit.memory
         path = (
@@ -150,7 +152,7 @@ def prompt(
     titles = {hit.memory.id: plain(hit.memory.title, 40) for hit in hits}
     named = [titles[id] for id in dict.fromkeys(memory_of(mark) for mark in page.shown)]
     loaded = f"Loaded {counted(len(named), 'relevant memory', 'relevant memories')}"
-    page.lines.insert(0, f"{loaded}{paused}:" if content else f"{_POINTERS}{paused}")
+    page.lines.insert(0, f"{loaded}{paused}:" if content else f"{pointers}{paused}")
     notice = (
         f"Recollect: told {reader} {counted(len(named), 'memory', 'memories')}: {'; '.join(named)}"
     )
@@ -185,14 +187,12 @@ def requested_recall(
     *,
     nonce: str,
     now: Moment,
-    ask: str = READ,
-    archived: str = "`recollect recall --archived`",
+    door: Door | None = None,
 ) -> Injection:
-    """A recall that was asked for, by a virtual file or by a tool. `ask`: how the reader asks, with {} for the
-    question; `archived`: how to ask for what was archived on purpose."""
+    """A recall that was asked for, by a virtual file or by a tool."""
+    asked_through = door or virtual_file()
     text = fence(
-        nonce,
-        lambda chars: recall_text(recalled, now=now, ask=ask, max_chars=chars, archived=archived),
+        nonce, lambda chars: recall_text(recalled, now=now, door=asked_through, max_chars=chars)
     )
     return Injection(text, tuple(dict.fromkeys(one.hit.turn_mark for one in recalled.found.found)))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from recollect.base.moment import Moment
 from recollect.base.structs import replace
@@ -11,8 +12,43 @@ from recollect.model.memory import Kind, Note, Status
 from recollect.model.result import Found, Recalled, Recollection, Scope, Shown
 
 MAX_CHARS = 8_000
-READ = "Read .ai/recall/{}"  # how an agent asks without tools of ours
-ARCHIVED_OPTION = "--archived"
+
+
+class Door(NamedTuple):
+    """How the reader of a recall asks for more."""
+
+    ask: str  # with {} for the question
+    left_out: Mapping[Status, str]  # how to get at what is kept out because of its status
+
+
+COMMAND_LINE = Door(
+    "recollect recall {}",
+    {Status.ARCHIVED: "--archived"}
+    | {
+        status: f"search --status {status}"
+        for status in (Status.CANDIDATE, Status.SUPERSEDED, Status.SUSPENDED)
+    },
+)
+_FOR_AGENTS = {
+    Status.CANDIDATE: "it waits in the inbox until the person decides",
+    Status.SUPERSEDED: "a newer one replaces it",
+}
+TOOL = Door(
+    'ai_recall(query="{}")',
+    {
+        **_FOR_AGENTS,
+        Status.ARCHIVED: "archived=true",
+        Status.SUSPENDED: "include_suspended=true",
+    },
+)
+
+
+def virtual_file(program: str = "recollect") -> Door:
+    """For an agent without tools of ours. `program`: how its shell calls the command line."""
+    archived = {Status.ARCHIVED: f"`{program} recall --archived`"}
+    return Door("Read .ai/recall/{}", {**_FOR_AGENTS, **archived})
+
+
 _MAX_THREADS = 5
 _MAX_BRIDGES = 5
 _TITLE_CHARS = 120
@@ -36,29 +72,27 @@ def recall_text(
     recalled: Recalled,
     *,
     now: Moment,
-    ask: str = READ,
+    door: Door = COMMAND_LINE,
     max_chars: int = MAX_CHARS,
-    archived: str = ARCHIVED_OPTION,
 ) -> str:
     """Whole blocks only: from the first that does not fit on, all are left out, and the text says so. A memory that was
-    asked for by its id comes whole, or as far as it fits, and its links if there is still room. `ask`: how the reader
-    asks, with {} for the question. `archived`: how to ask for what was archived on purpose."""
+    asked for by its id comes whole, or as far as it fits, and its links if there is still room."""
     if (shown := recalled.whole) is not None:
-        (one,) = recalled.found.found  # as it is now: a recall may have woken it
-        awake = replace(
+        (one,) = recalled.found.found  # as it was before this recall, which may have woken it
+        before = replace(
             shown, card=replace(shown.card, memory=one.hit.memory, strength=one.strength)
         )
         head, links = _heading(recalled), _links(recalled)
         room = max_chars - len(head) - 2
         text = memory_text(
-            awake, now=now, ask=ask, max_chars=room, offset=recalled.offset, marks=_marks(one)
+            before, now=now, ask=door.ask, max_chars=room, offset=recalled.offset, marks=_marks(one)
         )
         return "\n\n".join(
             (head, text, *(links if len("\n\n".join((text, *links))) <= room else ()))
         )
     kept: list[str] = []
     room = max_chars - len(_CUT) - 2
-    for block in _blocks(recalled, now, archived):
+    for block in _blocks(recalled, now, door):
         room -= len(block) + 2
         if room < 0:
             return "\n\n".join((*kept, _CUT))
@@ -128,7 +162,7 @@ def _links(recalled: Recalled) -> list[str]:
     )
 
 
-def _blocks(recalled: Recalled, now: Moment, archived: str) -> Iterator[str]:
+def _blocks(recalled: Recalled, now: Moment, door: Door) -> Iterator[str]:
     found = recalled.found
     yield _heading(recalled)
     for kind, name in ((Kind.THREAD, "Threads"), (Kind.RULE, "Rules"), (Kind.NOTE, "Notes")):
@@ -144,7 +178,7 @@ def _blocks(recalled: Recalled, now: Moment, archived: str) -> Iterator[str]:
             yield from _links(recalled)
     if not found.found:
         yield nothing_matches(found)
-    yield from left_out_lines(found, archived)
+    yield from left_out_lines(found, door)
     if found.how.startswith("words alone"):
         yield f"(searched by {found.how})"
 
@@ -158,11 +192,10 @@ def nothing_matches(found: Found) -> str:
     return f"Nothing matches; nearest, though not about it: {', '.join(named)}"
 
 
-def left_out_lines(found: Found, archived: str = ARCHIVED_OPTION) -> Iterator[str]:
+def left_out_lines(found: Found, door: Door = COMMAND_LINE) -> Iterator[str]:
     for status, count in found.left_out:
         match = "memory also matches" if count == 1 else "memories also match"
-        how = archived if status is Status.ARCHIVED else f"search --status {status}"
-        yield f"{count} {status} {match}: {how}"
+        yield f"{count} {status} {match}: {door.left_out.get(status, f'status {status}')}"
 
 
 def list_stale(files: tuple[str, ...]) -> str:

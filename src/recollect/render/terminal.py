@@ -425,7 +425,7 @@ def _tour_blocks(tour: results.Tour, now: Moment) -> Iterator[Block]:
 
 _BLOCKS: Mapping[type, Callable[[Any, Moment], Iterator[Block]]] = {
     results.Cards: _card_blocks, results.Shown: _memory_blocks, results.Found: found_blocks,
-    results.Recalled: lambda one, now: iter([Line(recall_text(one, now=now, ask="recollect recall {}"))]),
+    results.Recalled: lambda one, now: iter([Line(recall_text(one, now=now))]),
     results.Reasons: reason_blocks, results.Done: _change_blocks, results.History: _history_blocks,
     results.Suggested: _suggestion_blocks, results.Compacted: _compaction_blocks, results.Overview: _overview_blocks,
     results.Verified: _verification_blocks, results.Checkup: _checkup_blocks, results.Configured: _setting_blocks,

@@ -238,3 +238,16 @@ def _remove(path: str) -> None:
         system.unlink(path)
     except OSError:
         pass
+
+
+def program_path(home: str) -> str:
+    return home + "/bin/recollect"
+
+
+def agent_program(home: str) -> str:
+    """How an agent's shell calls the command line: its PATH need not have it, so by its whole path where it stands."""
+    path = program_path(home)
+    if not system.access(path, system.X_OK):
+        return "recollect"
+    is_one_word = all(char.isalnum() or char in "/._-" for char in path)
+    return path if is_one_word else f"'{path}'"

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import CodeType
 
 from recollect import __version__
+from recollect.wire.place import program_path
 
 _ROOM = Path(os.path.abspath(__file__)).parent
 # The folder that holds the package: site-packages, or the source of a clone.
@@ -125,7 +126,7 @@ def _scripts(home: str, python: str, package: str) -> dict[str, bytes]:
     scripts = {
         script_path(home): _SCRIPT.format(**words),
         server_path(home): _PROGRAM.format(**words, module="mcp.server"),
-        home + "/bin/recollect": _PROGRAM.format(**words, module="cli.main"),
+        program_path(home): _PROGRAM.format(**words, module="cli.main"),
     }
     return {path: os.fsencode(text) for path, text in scripts.items()}
 
