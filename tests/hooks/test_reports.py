@@ -1,5 +1,7 @@
 """What memory did lately, what a prompt would be told, and figures, after real hook events."""
 
+from typing import Any
+
 import pytest
 
 from recollect.app.core import App, backups_of
@@ -10,10 +12,12 @@ from recollect.model.result import Scope
 from recollect.ops import forget, health, memories, recall, rules, steering, upkeep
 from recollect.ops.activity import activity
 from recollect.ops.figures import figures
+from recollect.ops.recall import why
 from recollect.ops.steering import Verdict
 from recollect.ops.trial import try_prompt
+from recollect.render.terminal import blocks
 from tests.hooks.talk import Talk, log_of
-from tests.ops.ask import add, keep, pinned, states
+from tests.ops.ask import add, keep, pinned, set_to, states
 from tests.values import NOW, note, rule
 
 DEPLOY = "Deploys go through staging first, then to production"
@@ -240,3 +244,58 @@ def test_config_refuses_what_a_setting_cannot_be(app: App, given: tuple[str, str
     with pytest.raises(BadInput, match="must be"):
         health.config(app, *given)
     assert not app.home.conf.exists()
+
+
+# why
+
+
+DEPLOYS = "Deploys to production go through the staging cluster first."
+ABOUT_DEPLOYS = "how do deploys to production go through staging?"
+
+
+def why_text(app: App) -> str:
+    return "\n".join(getattr(block, "text", "") for block in blocks(why(app), now=NOW))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "given", "setting", "outcome", "says"),
+    [
+        (ABOUT_DEPLOYS, {}, "on", "shown", "Shown with the prompt"),
+        (ABOUT_DEPLOYS, {"confirm": False}, "on", "not confirmed", "the hook had given up waiting"),
+        ("who painted the cluster of lamps in the lobby?", {}, "on", "not shown", "Nothing was shown."),
+        ("yes, go on", {}, "on", "not searched", "the prompt names nothing to look for"),
+        (ABOUT_DEPLOYS, {}, "off", "not searched", "recall is switched off"),
+        (ABOUT_DEPLOYS, {"left_s": 0}, "on", "not searched", "the time was over"),
+    ],
+)
+def test_why_tells_apart_what_became_of_a_prompt(
+    app: App, talk: Talk, prompt: str, given: dict[str, Any], setting: str, outcome: str, says: str
+):
+    keep(app, rule("Deploys", body=DEPLOYS))
+    set_to(app, "MEMORY_RECALL", setting)
+
+    talk.say(prompt, **given)
+
+    (last,) = why(app).recalls
+    assert (last["query"], last["outcome"]) == (prompt, outcome)
+    text = why_text(app)
+    assert says in text
+    assert ("given up" in text) is (outcome == "not confirmed")
+    assert ("Shown with" in text) is (outcome == "shown")
+
+
+def test_why_says_that_nothing_was_found_where_there_is_nothing(app: App, talk: Talk):
+    talk.say("how do we deploy to production?")
+    assert why(app).recalls[0]["outcome"] == "nothing found"
+    assert "Nothing was found." in why_text(app)
+    assert "given up" not in why_text(app)
+
+
+def test_try_names_turns_as_told_only_where_they_are(app: App):
+    turns = "Asked: what of deploys?\nFound: The staging cluster is rebuilt on Mondays."
+    add(app, "Deploys to production", turns, body="Deploys to production go through staging.")
+    trial = try_prompt(app, ("deploys to production through staging",), floor=1.0)
+    told = "\n".join(getattr(block, "text", "") for block in blocks(trial, now=NOW))
+    assert "told nothing" in told
+    assert "shown instead" not in told
+    assert "it is probably not about the prompt" in told

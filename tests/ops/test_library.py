@@ -1,5 +1,6 @@
 """Lists with filters, links, edits that expect a version, history as differences, and what is put away in bulk."""
 
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +19,8 @@ from recollect.model.codec import encode
 from recollect.model.memory import Condition, Kind, Lane, Rating, Status
 from recollect.model.plan import Create
 from recollect.model.query import Aged, Query
-from recollect.model.result import Difference, Done, Scope
-from recollect.ops import library, memories, rules
+from recollect.model.result import Cards, Difference, Done, Scope
+from recollect.ops import library, memories, notes, rules
 from recollect.ops.forget import erase, forget
 from recollect.ops.library import links, listing
 from recollect.ops.memories import delete, edit, link, log, merge, show, undo
@@ -399,3 +400,36 @@ def test_a_hit_has_what_a_list_row_has(app: App):
         NOW.iso(),
         "preference",
     )
+
+
+@pytest.fixture
+def all_conditions(app: App) -> App:
+    """Every kind in every status, young and old; and one of each that is muted."""
+    for make in (thread, rule, note):
+        for status in Status:
+            keep(app, *(make(f"{status}", status=status, days_old=days) for days in (0, 20, 90)))
+        keep(app, make("unwanted", ratings=(Rating(False, NOW, None, never=True),)))
+    keep(app, thread("pinned", pinned=True, days_old=90))
+    return app
+
+
+@pytest.mark.parametrize("kind", [None, *Kind])
+@pytest.mark.parametrize("condition", [*Condition])
+def test_a_list_of_one_condition_has_all_that_stand_so_and_nothing_else(
+    all_conditions: App, kind: Kind | None, condition: Condition
+):
+    everything = library.listing(all_conditions, kind=kind, limit=200).cards
+    listed = library.listing(all_conditions, kind=kind, status=condition, limit=200).cards
+    expected = {one.memory.id for one in everything if one.condition is condition}
+    assert expected <= {one.memory.id for one in listed}
+    also = {Condition.MUTED} if condition is Condition.ACTIVE else set()
+    assert {one.condition for one in listed} <= {condition, *also}, "what is muted is active, too"
+
+
+@pytest.mark.parametrize("listing", [memories.threads, rules.listing, notes.listing])
+@pytest.mark.parametrize("status", [*Status])
+def test_a_list_of_one_status_has_nothing_of_another(
+    all_conditions: App, listing: Callable[..., Cards], status: Status
+):
+    found = listing(all_conditions, status=status, limit=200).cards
+    assert {one.memory.status for one in found} == {status}

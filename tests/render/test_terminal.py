@@ -187,7 +187,7 @@ def test_why_says_when_it_was_shown_and_that_it_was_not_delivered():
         "dropped": [], "event": "prompt", "session": "s-1", "chars": 100, "delivered": False,
     }  # fmt: skip
     told = "\n".join(str(block) for block in explain.reason_blocks(Reasons((recall,)), NOW))
-    assert "Shown with the prompt: add left-pad" in told
+    assert "Looked up for the prompt: add left-pad" in told
     assert "the hook had given up" in told
     assert "Because its meaning is close to the prompt." in told
     assert "0.9" not in told

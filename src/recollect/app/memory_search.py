@@ -359,18 +359,16 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
         return sorted(judged, key=lambda hit: hit.score + hit.part("focus"), reverse=True)
 
     def drop_unless_answered(self, selected: selection.Selection) -> selection.Selection:
-        """Somebody asked: nothing is found unless one of the best hits has to do with the question. The nearest are
-        named all the same, as such."""
+        """Somebody asked: nothing is found unless one of the best hits has to do with the question, whatever else they
+        filter by. The nearest are named all the same, as such."""
         if not self.query.floor:
             return selected
-        ranked = self.ranked
-        reached = [hit for hit in ranked if not selection.why_refused(hit, self.query)]
+        by_status = Query(statuses=self.query.statuses)
+        reached = [hit for hit in self.ranked if not selection.why_refused(hit, by_status)]
         if self._is_answered_by(reached[:CANDIDATES]):
             return selected
-        of_any_status = replace(self.query, statuses=())
-        kept_out = [hit for hit in ranked if not selection.why_refused(hit, of_any_status)]
         unanswered = selection.without_hits(selected)
-        if self._is_answered_by(kept_out[:CANDIDATES]):
+        if self._is_answered_by(self.ranked[:CANDIDATES]):
             return unanswered
         return replace(unanswered, left_out=())
 

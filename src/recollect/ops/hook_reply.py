@@ -10,6 +10,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
@@ -126,6 +127,17 @@ class PromptSearch(Struct):
 
 NOT_SEARCHED = PromptSearch(None, "not asked")
 NOTHING_TO_SEARCH = PromptSearch(None, "nothing to look for")
+SWITCHED_OFF = PromptSearch(None, "recall is off")
+
+
+class ReplyOutcome(StrEnum):  # in the record of a recall for an agent: what became of it
+    SHOWN = "shown"
+    NOT_CONFIRMED = (
+        "not confirmed"  # there was something to show, and the hook did not say that it printed it
+    )
+    NOT_SHOWN = "not shown"  # some came near, and each was left out for a reason
+    NOTHING_FOUND = "nothing found"
+    NOT_SEARCHED = "not searched"
 
 
 class HookReply(Struct):
@@ -160,9 +172,14 @@ class HookReply(Struct):
         from recollect.ops.recall import record_recall  # no reply waits for it
 
         injected: dict[str, Json] = {
-            "event": str(event.name), "session": event.session_id, "agent": event.agent_id,
-            "chars": len(injection.text), "delivered": delivered,
-        }  # fmt: skip
+            "event": str(event.name),
+            "session": event.session_id,
+            "agent": event.agent_id,
+            "chars": len(injection.text),
+            "outcome": str(self._outcome(injection, delivered)),
+        }
+        if injection.text:  # where there was nothing to show, nothing failed to be
+            injected["delivered"] = delivered
 
         def write() -> None:
             if delivered and self.record_shown is not None:
@@ -176,6 +193,9 @@ class HookReply(Struct):
                 record_recall(
                     app, replace(found, found=kept, drops=(*injection.left_out, *found.drops)), told
                 )
+            if not self.recalls and self.outcome is not NOT_SEARCHED:
+                nothing = found_without_search(app, event.asked, (), "")
+                record_recall(app, nothing, injected | {"not_searched": self.outcome.why_not})
             if delivered and self.waiting:
                 notices.clear(app, self.waiting)
             count_answer(app, event.name, shown if delivered else 0, chars, took_ms)
@@ -196,6 +216,14 @@ class HookReply(Struct):
         app.log.line(str(event.name), session=event.session_id, **told)
         if self.after is not None:
             self.after(request, delivered)
+
+    def _outcome(self, injection: Injection, delivered: bool) -> ReplyOutcome:
+        if injection.text:
+            return ReplyOutcome.SHOWN if delivered else ReplyOutcome.NOT_CONFIRMED
+        found = self.outcome.found
+        if found is None:
+            return ReplyOutcome.NOT_SEARCHED
+        return ReplyOutcome.NOT_SHOWN if found.drops else ReplyOutcome.NOTHING_FOUND
 
 
 def inject(

@@ -63,6 +63,8 @@ def listing(
     offset: Annotated[int, Arg("How many to pass over, for the next page.", metavar="N")] = 0,
 ) -> Cards:
     statuses, aged = _STORED.get(status, ((), ())) if status else ((), ())
+    if status is Condition.ASLEEP and kind not in (None, Kind.THREAD):
+        statuses = (Status.SUSPENDED,)  # nothing but a thread falls asleep by age
     query = Query(
         kinds=(kind,) if kind else (), statuses=statuses, lane=source,
         aged=aged_to(app, *aged) if aged and kind in (None, Kind.THREAD) else None,
@@ -129,8 +131,10 @@ def list_kind(
     given: dict[str, Any] = {name: storable(value) for name, value in filters.items() if value}
     query = Query(kinds=(kind,), **given)
     if status and not muted:
-        aged = aged_to(app, status) if kind is Kind.THREAD else None
-        query = replace(query, statuses=_CAN_AGE_TO.get(status, (status,)), aged=aged)
+        query = replace(query, statuses=(status,))
+        if kind is Kind.THREAD:  # nothing else ages
+            stored = _CAN_AGE_TO.get(status, (status,))
+            query = replace(query, statuses=stored, aged=aged_to(app, status))
     return replace(list_memories(app, query, limit, f"{kind}s", muted=muted), offset=None)
 
 
@@ -144,17 +148,13 @@ def list_memories(
     only: Scope | None = None,
     muted: bool = False,
 ) -> Cards:
-    """The last active first."""
+    """The last active first. `muted`: only those that are."""
     limit, offset = parse_limit(limit), max(0, offset)
     most = max(offset + limit, _COUNTED) + 1
-    query = (
-        replace(query, marks_against=MARKS_TO_MUTE, limit=-1)
-        if muted
-        else replace(query, limit=most)
-    )
     stores = {scope: store for scope, store in app.scopes() if only in (None, scope)}
-    orders = {scope: _only_muted(store, found) if muted else found
-              for scope, store in stores.items() for found in (store.order(query),)}  # fmt: skip
+    orders = {
+        scope: _order(store, replace(query, limit=most), muted) for scope, store in stores.items()
+    }
     total, before, near = sum(map(len, orders.values())), 0, []
     for scope, order in orders.items():
         # All of what comes before the page is of this store, except as many as the others have.
@@ -172,6 +172,12 @@ def list_memories(
     )
     is_cut = any(len(order) == most for order in orders.values()) and not muted
     return Cards(cards, what if cards or not muted else f"muted {what}", total, offset, is_cut)
+
+
+def _order(store: Store, query: Query, muted: bool) -> list[tuple[int, int]]:
+    if not muted:
+        return store.order(query)
+    return _only_muted(store, store.order(replace(query, marks_against=MARKS_TO_MUTE, limit=-1)))
 
 
 def _only_muted(store: Store, order: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -20,7 +20,13 @@ from recollect.model.query import REACHED, Hit, Query
 from recollect.model.session import Heartbeat, LedgerKey, Way, memory_of
 from recollect.model.small_talk import names_nothing
 from recollect.ops import hook_reply
-from recollect.ops.hook_reply import NOTHING_TO_SEARCH, HookReply, HookRequest, PromptSearch
+from recollect.ops.hook_reply import (
+    NOTHING_TO_SEARCH,
+    SWITCHED_OFF,
+    HookReply,
+    HookRequest,
+    PromptSearch,
+)
 from recollect.render import inject
 from recollect.render.inject import Injection, plain
 from recollect.wire.place import agent_program
@@ -44,7 +50,7 @@ def answer_prompt(request: HookRequest) -> HookReply:
     waits_for_model = (
         app.settings.switch("MEMORY_LLM") and app.settings.text("MEMORY_RECALL_SCHEME") != "off"
     )
-    if searched is NOTHING_TO_SEARCH or not waits_for_model:
+    if searched in (NOTHING_TO_SEARCH, SWITCHED_OFF) or not waits_for_model:
         return replace(_reply(request, key, heart, searched), write=_record_prompt)
 
     def reply_slower(later: HookRequest) -> HookReply:
@@ -114,7 +120,8 @@ def _search_in_time(
     request: HookRequest, question: TimedQuestion | None, key: LedgerKey, limit: int
 ) -> PromptSearch:
     if question is None:
-        return NOTHING_TO_SEARCH
+        is_on = request.app.settings.switch("MEMORY_RECALL")
+        return NOTHING_TO_SEARCH if is_on else SWITCHED_OFF
     try:
         store = request.app.reader(request.app.scope)
         told, own = (store.marks(key, way) for way in (Way.TOLD, Way.OWN))

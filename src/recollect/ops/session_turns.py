@@ -74,7 +74,8 @@ def load_records(app: App, session: str) -> list[Record]:
         for _, store in app.scopes()
         for kept in store.records(kinds.RecallRecord, told_session=session)
     ]
-    return sorted(map(Record, found), key=lambda one: one.at)
+    records = [one for one in map(Record, found) if "not_searched" not in one.answer]
+    return sorted(records, key=lambda one: one.at)
 
 
 def recorded_turns(records: Sequence[Record]) -> list[RawTurn]:

@@ -23,7 +23,7 @@ from recollect.model.session import memory_of
 from recollect.ops.memories import clamp
 from recollect.ops.prompt_recall import search_unasked, word_hits
 from recollect.ops.table import Arg
-from recollect.recall.selection import NOTHING_IN_COMMON
+from recollect.recall.selection import BELOW_FLOOR, NOTHING_IN_COMMON
 from recollect.render.blocks import drop_sentence, hit_sentence
 from recollect.render.inject import Injection
 
@@ -33,6 +33,7 @@ _MAX_LEFT_OUT = 20
 _PASSAGE_CHARS = 300
 _NEAR = 0.05  # how certain what is not told must be, to be worth a look
 _NO_ROOM = "over the limit of characters"
+_NOT_WITHOUT_FLOOR = ("beyond the limit", "far below the best")
 
 
 def try_prompt(
@@ -129,8 +130,10 @@ def _judged(
             if is_best and memory.id in shown
             else drops.get(memory.id, _NO_ROOM if is_best else "recall is off")
         )
-        if is_best and floor > _max_floor(hit):
-            reason = "below the floor"
+        # Without a floor the limit or a better one kept it out; with it, that it is less certain.
+        is_told_at_no_floor = is_best or reason in _NOT_WITHOUT_FLOOR
+        if is_told_at_no_floor and floor > _max_floor(hit):
+            reason = BELOW_FLOOR
         why = hit_sentence(
             parts, how=found.how, question=text, text=f"{memory.title}\n{hit.text}", unasked=True
         )

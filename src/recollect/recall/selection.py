@@ -32,6 +32,7 @@ MARKS_TO_MUTE = int((1 / MUTED_BELOW - 1) * _PRIOR / _OUTCOME_SHARE)
 BY_CHANCE = 0.15  # cosine of two unrelated texts, by the shipped model
 NOTHING_IN_COMMON = "nothing in common"
 BELOW_FLOOR = "below the floor"
+TURNS_SAY_IT = "its turns say it"
 HAS_ITS_WORDS = 0.8  # the share of a question: what has nearly all of its words answers it
 NEAR_WITHOUT_WORDS = (
     0.2  # the cosine: what shares no word with a question comes nearer than random letters do
@@ -180,7 +181,7 @@ def select(ranked: Iterable[Hit], query: Query) -> Selection:
         if is_entered(query.seen, hit.mark):
             return "shown before"
         if hit.turn is None and key in has_turns:
-            return "its turns say it"  # a thread's body sums them up
+            return TURNS_SAY_IT  # a thread's body sums them up
         if text in texts:
             return f"says the same as {texts[text]}"
         if turns[key] == query.turns:
@@ -203,7 +204,8 @@ def select(ranked: Iterable[Hit], query: Query) -> Selection:
             turns[key] += 1
             hits.append(hit)
             continue
-        drops.setdefault(key, Drop(hit.memory.id, reason))
+        if reason != TURNS_SAY_IT:  # where none of them is shown, the reason is why they are not
+            drops.setdefault(key, Drop(hit.memory.id, reason))
         has_room = len(hits) + len(left_out) < query.limit and text not in texts
         if (
             refusal

@@ -158,10 +158,18 @@ def reason_blocks(reasons: Reasons, _now: Moment) -> Iterator[Block]:
 def _recall(recall: Mapping[str, Any], reasons: Reasons) -> Iterator[Block]:
     unasked, how = "event" in recall, str(recall["how"])
     asked = clip(str(recall["query"]), 300)
-    what = _WORDING["events"].get(recall["event"], recall["event"]) if unasked else "You asked"
-    yield Line(f"{str(recall['at'])[:16].replace('T', ' ')}  {what}: {asked}", Tone.TITLE)
-    if not recall.get("delivered", True):
-        yield Line("  It was not shown: the hook had given up waiting.", Tone.WARN)
+    yield Line(
+        f"{str(recall['at'])[:16].replace('T', ' ')}  {_occasion(recall)}: {asked}", Tone.TITLE
+    )
+    if (why_not := recall.get("not_searched")) is not None:
+        said = _WORDING["not_searched"].get(why_not, f"it could not be: {why_not}")
+        yield Line(f"  Memory was not searched: {said}.", Tone.DIM)
+        return
+    if _is_unconfirmed(recall):
+        yield Line(
+            "  It was not shown: the hook had given up waiting, or ended before it could print.",
+            Tone.WARN,
+        )
     hits, drops = (
         [row for row in recall[of] if reasons.memory in ("", row["id"])]
         for of in ("hits", "dropped")
@@ -177,7 +185,8 @@ def _recall(recall: Mapping[str, Any], reasons: Reasons) -> Iterator[Block]:
         if reasons.numbers:
             yield Line(f"      {_numbers(hit['score'], hit['components'])}", Tone.DIM)
     if not hits and not reasons.memory:
-        yield Line("  Nothing was found.", Tone.DIM)
+        near = unasked and drops
+        yield Line("  Nothing was shown." if near else "  Nothing was found.", Tone.DIM)
     left_out = [Drop(drop["id"], drop["reason"]) for drop in drops]
     yield from _drop_lines(left_out, unasked=unasked, numbers=reasons.numbers, indent="  ")
     if reasons.numbers:
@@ -185,6 +194,19 @@ def _recall(recall: Mapping[str, Any], reasons: Reasons) -> Iterator[Block]:
         yield Line(f"  {recall['id']}: by {how}, {recall['ms']} ms{told}", Tone.DIM)
     elif how not in (*_USUAL, ALWAYS_LOADED, ABOUT_CALL):
         yield Line(f"  Searched by {how}.", Tone.DIM)
+
+
+def _is_unconfirmed(recall: Mapping[str, Any]) -> bool:
+    """There was something to show, and the hook did not confirm it. Older records say so of what found nothing, too."""
+    return bool(recall["hits"]) and recall.get("delivered") is False
+
+
+def _occasion(recall: Mapping[str, Any]) -> str:
+    if "event" not in recall:
+        return "You asked"
+    is_shown = bool(recall["hits"]) and not _is_unconfirmed(recall)
+    words = _WORDING["events" if is_shown else "events_not_shown"]
+    return str(words.get(recall["event"], recall["event"]))
 
 
 def _drop_lines(
