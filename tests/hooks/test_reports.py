@@ -262,7 +262,13 @@ def why_text(app: App) -> str:
     [
         (ABOUT_DEPLOYS, {}, "on", "shown", "Shown with the prompt"),
         (ABOUT_DEPLOYS, {"confirm": False}, "on", "not confirmed", "the hook had given up waiting"),
-        ("who painted the cluster of lamps in the lobby?", {}, "on", "not shown", "Nothing was shown."),
+        (
+            "who painted the cluster of lamps in the lobby?",
+            {},
+            "on",
+            "not shown",
+            "Nothing was shown.",
+        ),
         ("yes, go on", {}, "on", "not searched", "the prompt names nothing to look for"),
         (ABOUT_DEPLOYS, {}, "off", "not searched", "recall is switched off"),
         (ABOUT_DEPLOYS, {"left_s": 0}, "on", "not searched", "the time was over"),
@@ -299,3 +305,27 @@ def test_try_names_turns_as_told_only_where_they_are(app: App):
     assert "told nothing" in told
     assert "shown instead" not in told
     assert "it is probably not about the prompt" in told
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "The staging cluster is in Frankfurt, and deploys to it need a token from Anna.",
+        "Done. The staging cluster is in Frankfurt, and deploys to it need a token from Anna.",
+        "assistant: The staging cluster is in Frankfurt; deploys to it need a token from Anna.",
+        "Committed: the staging cluster is in Frankfurt, and deploys need a token from Anna.",
+    ],
+)
+@pytest.mark.parametrize("title", ["Staging", "", None])
+def test_a_message_that_is_no_turn_record_is_told_like_any_text(
+    app: App, talk: Talk, message: str, title: str | None
+):
+    add(app, message if title is None else title or "Imported", message, body="")
+    asked = "where is the staging cluster in Frankfurt, and who has the deploy token?"
+    assert "token from Anna" in talk.say(asked).context
+    assert try_prompt(app, (asked,)).candidates[0].told
+
+
+def test_a_message_that_says_only_that_it_is_done_is_not_told(app: App, talk: Talk):
+    add(app, "Deploys", "Done, all tests pass.", body="")
+    assert talk.say("do all tests pass, is it done?").context == ""

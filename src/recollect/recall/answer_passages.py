@@ -38,6 +38,7 @@ _ORDER = re.compile(
 _MIN_WORD_BYTES = (
     12  # letters and digits: list numbers, rules and "Done." fill the room and say nothing
 )
+_MIN_MESSAGE_CHARS = 40  # below, a message that begins like an empty remark is one
 _FIGURE = re.compile(r"\d{3}|`")
 # A finding is shown where the agent said it, among its neighbours; what the person decided, where it stands alone.
 _REPEATED_IN = {Role.FOUND: Role.SAID, Role.ENDED: Role.SAID, Role.ASKED: Role.DECIDED}
@@ -79,18 +80,19 @@ def with_passages(hit: Hit, max_chars: int, *, unasked: bool = False) -> Hit:
 
 def unasked_passages(hit: Hit) -> tuple[str, ...]:
     """For an agent that did not ask: no earlier question, no command, nothing where the best match is an empty remark.
-    A rule or note that says no more than its title is shown whole."""
+    A text that is not a turn record (a rule, a note, a message of another memory's export) says which part of it is an
+    answer in no way that we know: where no sentence stands out, it is shown as far as there is room."""
+    is_record = hit.turn is not None and any(parts(hit.text))
     best = max(hit.pieces, key=lambda piece: piece.score, default=None)
-    if (
-        hit.turn is not None
-        and best is not None
-        and _EMPTY_REMARK.match(hit.text[best.start : best.end])
-    ):
+    if is_record and best is not None and _EMPTY_REMARK.match(hit.text[best.start : best.end]):
+        return ()
+    text = hit.text.strip()
+    if hit.turn is not None and len(text) < _MIN_MESSAGE_CHARS and _EMPTY_REMARK.match(text):
         return ()
     found = tuple(filter(None, with_passages(hit, UNASKED_CHARS, unasked=True).shown))
-    if found or hit.turn is not None or not hit.text.strip():
+    if found or is_record or not text:
         return found
-    return (shorten(hit.text.strip(), UNASKED_CHARS),)
+    return (shorten(text, UNASKED_CHARS),)
 
 
 def shorten(text: str, max_chars: int) -> str:
