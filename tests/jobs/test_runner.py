@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -390,3 +391,47 @@ def test_what_fails_is_tried_three_times_and_then_not_before_it_is_due_again(
     monkeypatch.setattr("recollect.ops.forget.review_lowest", steps)
     all_due(app, 200, 400, 401, 402, 403, 404, 600)
     assert tries == [400, 401, 402, 600]
+
+
+def test_projects_that_nobody_has_open_get_their_vectors_too(open_app: Opens, tmp_path: Path):
+    folders = [tmp_path / name for name in ("shop", "blog")]
+    for folder in folders:
+        folder.mkdir()
+        memories.pin(open_app(folder), f"The {folder.name} is written in Rust.")
+    model = Model()
+    model.load()
+    apps = open_apps(model=model)
+    assert not [root for root in apps.open_roots() if root != "/"]
+
+    run_job("vectors", apps)
+
+    for folder in folders:
+        counts = open_app(folder).reader(Scope.PROJECT).counts()
+        assert counts.vectors == counts.passages == 1
+
+
+def test_a_project_that_is_open_goes_before_those_that_are_not(monkeypatch: pytest.MonkeyPatch):
+    class Places:
+        def __init__(self) -> None:
+            self.used_s: dict[str, float] = {}
+
+        def open_roots(self) -> dict[str, float]:
+            return self.used_s
+
+        def known_roots(self) -> list[str]:
+            return ["/imported"]
+
+        def background_app(self, root: str) -> App:
+            visited.append(root)
+            return Mock(spec=App)
+
+    visited: list[str] = []
+    monkeypatch.setattr(Job, "function", lambda _job, _app, _memo: True)
+    places = Places()
+    task = Task(Job("vectors", "never:loaded", every_s=10, elsewhere_s=60), places)
+    task.step()
+    task.step()
+    places.used_s["/open"] = time.monotonic()
+    task.step()
+    task.step()
+    assert visited == ["/imported", "/open"], "it stays there while there is more to do"

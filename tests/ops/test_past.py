@@ -24,7 +24,7 @@ from recollect.model.memory import Kind, Memory, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope, Summary
 from recollect.model.session import Pointer, SessionPart, Speaker
-from recollect.ops import memories, recall, upkeep
+from recollect.ops import daemon_calls, memories, recall
 from recollect.ops.past_sessions import catch_up, import_past, replay
 from recollect.ops.session_start import open_threads
 from tests.ops.ask import holding, keep
@@ -608,20 +608,20 @@ def test_sessions_can_be_counted_without_reading_them(other: Path, app: App):
     assert count() == (3, 2, False)
 
 
-def test_an_import_leaves_the_vectors_for_later_and_says_so(
-    project: Path, app: App, open_app: Opens
+@pytest.mark.parametrize("has_daemon", [False, True])
+def test_the_vectors_of_an_import_come_without_being_asked_for(
+    project: Path, app: App, open_app: Opens, monkeypatch: pytest.MonkeyPatch, has_daemon: bool
 ):
+    monkeypatch.setattr(daemon_calls, "is_running", lambda _root: has_daemon)
     worked(Past("s-1"))
     worked(Past("s-2", SPRING.plus(days=1)))
     answer = import_past(app)
-    later = open_app(project)
-    store = later.writer(Scope.PROJECT)
-    assert store.counts().vectors_by_model == {}
-    assert one_project(answer)["vectors_missing"] == store.counts().passages > 0
-    assert any("`recollect reindex` makes them at once" in note for note in answer.notes)
+    store = open_app(project).reader(Scope.PROJECT)
+    counts = store.counts()
+    assert counts.vectors == (0 if has_daemon else counts.passages)
+    assert one_project(answer)["vectors_missing"] == counts.passages - counts.vectors
+    assert any("the daemon makes the vectors" in note for note in answer.notes) is has_daemon
     assert store.words("nightly export").passages, "its words are found at once"
-    upkeep.reindex(later)
-    assert store.counts().vectors == store.counts().passages
 
 
 def test_a_later_session_goes_on_with_what_means_the_same(project: Path, app: App, open_app: Opens):

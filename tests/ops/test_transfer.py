@@ -90,6 +90,17 @@ def test_an_export_comes_back_the_same_once_and_can_be_undone(
     assert states(other)[Scope.PROJECT].memories == {}
 
 
+def test_what_is_imported_is_found_by_its_meaning_at_once(
+    app: App, open_app: Opens, tmp_path: Path
+):
+    keep(app, thread("Google sign-in", body="Users sign in with their Google account."))
+    export(app, FILE)
+    other = open_app(home=tmp_path / "other")
+    import_jsonl(other, FILE)
+    counts = other.reader(Scope.PROJECT).counts()
+    assert counts.vectors == counts.passages > 0
+
+
 def test_an_import_can_be_trusted_less(app: App, open_app: Opens, tmp_path: Path):
     mine, theirs = thread("mine"), thread("theirs", lane=Lane.WEB)
     keep(app, mine, theirs)

@@ -37,6 +37,8 @@ class Job(NamedTuple):
     quiet_s: float | None = (
         None  # it runs once sessions were quiet for so long, and in every project each `every_s`
     )
+    elsewhere_s: float = 0.0
+    """How often it also runs in projects that nobody has open, whenever none that is open needs it; 0: never."""
     by_sessions: bool = (
         False  # it runs by each store's count, as MEMORY_<NAME> and MEMORY_<NAME>_SCHEDULE say
     )
@@ -63,7 +65,7 @@ class Job(NamedTuple):
 
 
 JOBS: tuple[Job, ...] = (
-    Job("vectors", "app.embedding:fill", 10),
+    Job("vectors", "app.embedding:fill", 10, elsewhere_s=60),
     Job("indexes", "app.embedding:build_indexes", 20),
     Job("transcripts", "jobs.transcripts:work", 600, quiet_s=1.5),
     Job("rule-copies", "ops.install:update_copies", 60),
@@ -157,11 +159,15 @@ class Task:  # a job at work: the project it is in, and when it last ran in each
         self._memos: dict[str, Memo] = {}
         self._others: list[str] = []  # roots that are not open and still to be gone through
         self._everywhere_s = float("-inf")
+        self._is_elsewhere = False  # in a project that nobody has open, and that can wait
 
     def step(self) -> bool:
         """One piece. True: there is more to do at once, here or in the next project."""
         if not isinstance(self.job.target, str):
             return bool(self.job.function())
+        if self._app is not None and self._is_elsewhere and self._due_root() is not None:
+            self._others.append(self._root)  # who works in an open project goes first
+            self.close()
         while self._app is None:
             root = self._next_root()
             if root is None:
@@ -190,16 +196,25 @@ class Task:  # a job at work: the project it is in, and when it last ran in each
         used_s = self._projects.open_roots()
         self._done_s = {root: at_s for root, at_s in self._done_s.items() if root in used_s}
         self._memos = {root: memo for root, memo in self._memos.items() if root in used_s}
-        every_s, quiet_s = self.job.every_s, self.job.quiet_s
-        for root, at_s in used_s.items():
+        if (due := self._due_root()) is not None:
+            self._done_s[due] = now_s
+            self._is_elsewhere = False
+            return due
+        every_s = self.job.every_s if self.job.quiet_s is not None else self.job.elsewhere_s
+        if every_s and not self._others and now_s - self._everywhere_s >= every_s:
+            self._others, self._everywhere_s = self._projects.known_roots(), now_s
+        self._is_elsewhere = bool(self.job.elsewhere_s)
+        return self._others.pop() if self._others else None
+
+    def _due_root(self) -> str | None:
+        """The first open project whose turn it is."""
+        now_s, quiet_s = time.monotonic(), self.job.quiet_s
+        for root, at_s in self._projects.open_roots().items():
             done_s = self._done_s.get(root, float("-inf"))
             is_talk_over = quiet_s is not None and at_s > done_s and now_s - at_s >= quiet_s
-            if is_talk_over or (quiet_s is None and now_s - done_s >= every_s):
-                self._done_s[root] = now_s
+            if is_talk_over or (quiet_s is None and now_s - done_s >= self.job.every_s):
                 return root
-        if quiet_s is not None and not self._others and now_s - self._everywhere_s >= every_s:
-            self._others, self._everywhere_s = self._projects.known_roots(), now_s
-        return self._others.pop() if self._others else None
+        return None
 
 
 # Jobs that run every so many sessions. Each store counts its sessions, so each store has its own turn. A lock beside

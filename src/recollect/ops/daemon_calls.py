@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _START_S = 10.0  # the first start after an installation compiles everything
 _RETRY_S = 0.05
+_LOOK_S = 1.0
 _PASSED_PREFIXES = ("MEMORY_", "RECOLLECT_")
 _MAX_PASSED = 40
 _MAX_VALUE_CHARS = 10_000
@@ -71,6 +72,16 @@ def ask(cwd: str, body: bytes, name: str, within_s: float, *, project: str = "")
             return answer
         time.sleep(_RETRY_S)  # busy, or about to make way for a newer one
     return None
+
+
+def is_running(root: Path) -> bool:
+    """Whether the daemon of a home answers; none is started."""
+    place = find_place(str(root), environment())
+    try:
+        kind, _ = client.ask(place, {"op": "status"}, b"", _LOOK_S)
+    except client.Unanswered:
+        return False
+    return kind == frame.OK
 
 
 def _start_daemon(root: Home, environ: Mapping[str, str], until_s: float) -> bool:

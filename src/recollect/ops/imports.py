@@ -33,6 +33,7 @@ from recollect.model.plan import Create, Link, Plan
 from recollect.model.result import Summary
 from recollect.ops.memories import User, scope_of
 from recollect.ops.table import Arg
+from recollect.ops.upkeep import embed_imported
 from recollect.render.inject import without_ours
 
 if TYPE_CHECKING:
@@ -242,6 +243,7 @@ def _import(
         )
         others = f"Skipped {work.other_projects.total():,} from other projects: {most}."
         notes.insert(0, f"{others} If this project has another name there, pass --called NAME.")
+    notes += embed_imported(app)
     return Summary("\n".join(lines), facts, tuple(notes))
 
 

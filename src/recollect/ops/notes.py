@@ -20,6 +20,7 @@ from recollect.model.result import Cards, Check, Done, Mark, Scope, Shown, Summa
 from recollect.ops import memories
 from recollect.ops.library import Limit, list_kind
 from recollect.ops.table import Arg
+from recollect.ops.upkeep import embed_imported
 from recollect.vault import dialects, note_folder, page
 from recollect.vault.note_folder import Refusal, Vault
 from recollect.vault.page import place_of
@@ -280,6 +281,7 @@ def import_notes(
     word = "Would import" if app.dry_run else "Imported"
     notes = [f"Left out: {storable(path)}: {why}." for path, why in refused[:_MOST_LISTED]]
     notes += [f"`recollect undo {change}` takes it back."] if change else []
+    notes += embed_imported(app)
     known_too = f"; {there:,} were already there" if there else ""
     return Summary(f"{word} {many} from {source}{known_too}.", facts, (*notes, *app.notes()))
 

@@ -48,6 +48,7 @@ from recollect.model.session import SessionPart, Speaker
 from recollect.ops.library import read_day
 from recollect.ops.prompt_recall import search_unasked
 from recollect.ops.table import Arg
+from recollect.ops.upkeep import embed_imported
 
 _MAX_TITLES = 3
 _TITLE_CHARS = 70
@@ -214,6 +215,7 @@ def _read(app: App, project: Project, found: list[Transcript], step: Step) -> Su
                 "import", change=past.changes[Scope.PROJECT], sessions=len(report.sessions),
                 bytes=report.bytes, acts=report.acts.total(), copies=report.copies,
             )  # fmt: skip
+        past.progress = app.progress
         return _summarize(past, project, report)
 
 
@@ -259,10 +261,8 @@ def _summarize(past: PastApp, project: Project, report: ImportReport) -> Summary
         if past.reader(scope).log(limit=1, change=past.changes[scope]):
             made.append(past.changes[scope])
             notes.append(f"`recollect undo {past.changes[scope]}` takes {what} back.")
+    notes += embed_imported(past)
     waiting = embedding.read_vector_status(past).waiting
-    if waiting:
-        later = "by meaning once the daemon has made the vectors; `recollect reindex` makes them at once."
-        notes.append(f"{counted(waiting, 'passage')} can be found by words now, and {later}")
     remembers, lines = _describe_memory(past)
     changes: dict[str, Json] = {str(scope): change for scope, change in past.changes.items()}
     facts |= {"changes": changes, "made": made, "remembers": remembers, "vectors_missing": waiting}

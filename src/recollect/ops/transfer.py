@@ -29,6 +29,7 @@ from recollect.model.plan import Alias, Create, Link, Plan
 from recollect.model.result import Scope, Summary
 from recollect.ops.memories import User, scope_of
 from recollect.ops.table import Arg
+from recollect.ops.upkeep import embed_imported
 from recollect.render.inject import SECTIONS, plain
 
 if TYPE_CHECKING:
@@ -251,8 +252,9 @@ def import_jsonl(
         store.apply(app.redact_plan(Plan(tuple(new[start : start + _BATCH]))), header)
         app.progress(min(total, known + start + _BATCH), total, "memories")
     app.log.line("import", change=change, scope=scope, lines=total, added=len(new))
-    notes = ("`recollect undo` takes it back.",) if new else ()
+    notes: tuple[str, ...] = ("`recollect undo` takes it back.",) if new else ()
     summary = f"Imported {len(new):,} of {total:,} lines; {known:,} were there already."
+    notes += embed_imported(app)
     return Summary(summary, facts | {"change": change}, (*notes, *app.notes()))
 
 

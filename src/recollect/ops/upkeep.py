@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.app.core import App, backups_of, set_aside, set_aside_in, store_folders
-from recollect.app.embedding import drop_old_vectors, fill_vectors
+from recollect.app.embedding import drop_old_vectors, fill_vectors, read_vector_status
 from recollect.app.teams import connection, require_team
 from recollect.base import project as identity
 from recollect.base.errors import BadInput, Conflict, ModelError, NotFound, StoreDamaged
@@ -18,12 +18,14 @@ from recollect.model.codec import Json
 from recollect.model.memory import Memory, Message
 from recollect.model.plan import Change, Create, Plan
 from recollect.model.result import Finding, Scope, Summary, Verified
+from recollect.ops import daemon_calls
 from recollect.ops.table import Arg
 
 if TYPE_CHECKING:
     from recollect.store import Store
 
 _RECOVERED_AT_ONCE = 200
+_EMBEDDED_AT_ONCE = 64
 _SERVER_S = 600.0  # for all checks of a large team
 _LIVE = "memory.db"
 _DERIVED = frozenset(
@@ -80,12 +82,8 @@ def reindex(app: App) -> Summary:
             lambda done, total: app.progress(done, total, "memories indexed")
         )
         try:
-            embedder, now, made = app.embedder, store.counts(), 0
-            missing = now.passages - now.vectors_by_model.get(embedder.id, 0)
-            while given := fill_vectors(store, embedder, 64):
-                made, vectors = made + given, vectors + given
-                app.progress(min(made, missing), missing, "vectors made")
-            while gone := drop_old_vectors(store, embedder.id):
+            vectors += make_vectors(app, scope)
+            while gone := drop_old_vectors(store, app.embedder.id):
                 dropped += gone
         except (ModelError, BadInput) as problem:
             notes = (problem.message, problem.hint)
@@ -103,6 +101,36 @@ def reindex(app: App) -> Summary:
         "dry_run": app.dry_run,
     }
     return Summary(f"{word} {counted(total, 'passage')}{said}.", facts, notes)
+
+
+def make_vectors(app: App, scope: Scope) -> int:
+    """Gives every passage of a store its vector, in batches that stay when it is stopped; returns how many."""
+    store, embedder = app.writer(scope), app.embedder
+    counts, made = store.counts(), 0
+    missing = counts.passages - counts.vectors_by_model.get(embedder.id, 0)
+    while given := fill_vectors(store, embedder, _EMBEDDED_AT_ONCE):
+        made += given
+        app.progress(min(made, missing), missing, "vectors made")
+    return made
+
+
+def embed_imported(app: App) -> tuple[str, ...]:
+    """After an import: its vectors come from the daemon, where one runs, and are made here where none does. Returns
+    what the person is told."""
+    if app.dry_run:
+        return ()
+    waiting = read_vector_status(app).waiting
+    if not waiting:
+        return ()
+    found_by = f"{counted(waiting, 'passage')} can be found by words now"
+    if daemon_calls.is_running(app.home.root):
+        return (f"{found_by}, and by meaning soon: the daemon makes the vectors.",)
+    try:
+        for scope in _present(app):
+            make_vectors(app, scope)
+    except (ModelError, BadInput) as problem:
+        return (f"{found_by}, and by meaning once there are vectors: {problem.message}",)
+    return ()
 
 
 def backup(app: App) -> Summary:
