@@ -541,3 +541,35 @@ def test_links_come_from_evidence_and_never_from_likeness(
     assert [
         link.type for link in thread_choice.thread_links(about, others, decision, session="s-1")
     ] == links
+
+
+@pytest.mark.parametrize(("made", "title"), cases("titles", "named_after_the_matter"))
+def test_a_thread_is_named_after_the_matter(made: dict[str, str], title: str):
+    assert make_title([Record(**made)]) == title
+
+
+def test_that_a_command_failed_is_no_summary_and_a_pasted_error_no_request():
+    failed = turn(said("run the tests"), ran("pnpm test", "Error: ECONNREFUSED", failed=True))
+    assert records.summarize_records([make_record(failed)]) == "Asked: run the tests"
+    pasted = turn(
+        said("TypeError: x is undefined\n    at Cart.render (Cart.tsx:1:2)\nplease mend the cart"),
+        edited("Cart.tsx"),
+        replied("The cart waits for its totals now."),
+    )
+    found = make_record(pasted)
+    assert found.asked.startswith("please mend the cart \u2026 ")
+    assert records.summarize_records([found]).startswith("Asked: please mend the cart\n")
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["npm run build", "run the tests", "try again", "Error: Can't resolve './theme' in '/app'"],
+)
+def test_a_command_that_failed_joins_the_work_at_hand(prompt: str):
+    one = turn(said(prompt), ran("npm run build", "Error: Can't resolve './theme'", failed=True))
+    assert decided(one, Candidate(TAX, place=0, near=0.2)) == Continue(TAX)
+
+
+def test_a_question_that_says_what_it_is_about_does_not_lean():
+    assert dependence("why does the checkout total differ from the cart?") < 0.4
+    assert dependence("why?") == 1.0

@@ -158,9 +158,9 @@ def test_the_demo_shows_the_main_job_and_leaves_nothing(tmp_path: Path):
         "recollect install",
     ):
         assert words in said
-    assert "Use pnpm, not npm." in said.partition("what the agent is given")[2], (
-        "the next session is told"
-    )
+    told = said.partition("what the agent is given")[2]
+    assert "Use pnpm, not npm." in told, "the next session is told"
+    assert "Running the tests - Asked: run the tests" in told, "a failed command is no open work"
     assert sorted(tmp_path.rglob("*")) == before
 
 

@@ -9,6 +9,12 @@ from collections.abc import Iterable, Sequence
 
 from recollect.base.text import clip, one_line
 from recollect.capture import terms, turns
+from recollect.capture.machine_text import (
+    before_error,
+    is_error,
+    is_machine_text,
+    without_machine_text,
+)
 from recollect.capture.prompt_text import without_pastes
 from recollect.capture.tables import Patterns
 from recollect.capture.terms import CUES, Line
@@ -17,6 +23,7 @@ from recollect.model.passage import Record
 from recollect.model.session import Act, Speaker, ToolAction
 
 ASKED_CHARS, FOUND_CHARS, DECIDED_CHARS, ENDED_CHARS, SAID_CHARS = 600, 400, 400, 240, 4_000
+PASTED = " \u2026 "  # stands between what a person says and what they copied from a terminal
 _LAST_CHARS, _REPORT_CHARS = (
     3_000,
     1_200,
@@ -86,7 +93,13 @@ def _request(act: Act) -> str:
     if heading:
         return f"{terms.PLAN}{heading}"
     kept = without_pastes(act.text)
-    return _cut(one_line(kept if re.search(r"\w", kept) else act.text), ASKED_CHARS)
+    text = kept if re.search(r"\w", kept) else act.text
+    said = without_machine_text(text)
+    if said and len(said.split()) < len(text.split()):
+        # What they say comes first, and what they copied from a terminal after it.
+        lines = [line for line in text.splitlines() if is_machine_text(line)]
+        text = f"{one_line(said)}{PASTED}{one_line(' '.join(lines))}"
+    return _cut(one_line(text), ASKED_CHARS)
 
 
 def _decisions(acts: Sequence[Act], first: Act | None) -> str:
@@ -170,7 +183,7 @@ def _ending(messages: Sequence[str], acts: Sequence[Act], *, least: float) -> st
         ]
         found = next((f"Committed: {subject}" for subject in reversed(subjects) if subject), "")
     if not found and acts and acts[-1].failed and (done := acts[-1].use) and done.what:
-        found = f"{turns.shortened(done.what)} failed"
+        found = f"`{turns.shortened(done.what)}` failed"
     if not found and spoken:
         found = next(
             (line.text for line in reversed(spoken[-1]) if CUES.asks.search(line.text)), ""
@@ -289,17 +302,24 @@ def _fill(texts: Iterable[str], most: int) -> str:
 
 
 def summarize_records(records: Sequence[Record]) -> str:
+    requests = (before_error(one.asked.split(PASTED)[0]) for one in records)
     asked = next(
-        (one.asked for one in records if one.asked and not turns.says_nothing(one.asked)), ""
+        (text for text in requests if not turns.says_nothing(text) and not is_machine_text(text)),
+        "",
     )
     latest = list(reversed(records))
-    ended = next((one.ended for one in latest if len(terms.content(one.ended)) > 1), "")
+    ended = next((one.ended for one in latest if _tells_outcome(one.ended)), "")
     return Record(
         asked=_first_sentences([asked], _SUMMARY_ASKED_CHARS),
         found=_first_sentences((one.found for one in latest), _SUMMARY_FOUND_CHARS),
         decided=_first_sentences((one.decided for one in latest), _SUMMARY_DECIDED_CHARS),
         ended=clip(ended, _SUMMARY_ENDED_CHARS),
     ).text()
+
+
+def _tells_outcome(ended: str) -> bool:
+    """That a command failed is a detail of one turn, not how the work stands."""
+    return len(terms.content(ended)) > 1 and not is_error(ended)
 
 
 def _first_sentences(texts: Iterable[str], most: int) -> str:

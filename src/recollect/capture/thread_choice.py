@@ -12,6 +12,7 @@ from typing import NamedTuple
 from recollect.base.moment import Moment
 from recollect.base.structs import Struct, replace
 from recollect.capture import terms
+from recollect.capture.machine_text import before_error, is_command, is_error, is_machine_text
 from recollect.capture.records import summarize_records
 from recollect.capture.tables import Patterns, Words, table
 from recollect.capture.titles import FIRST_RECORDS, MAX_TOPICS, find_topics, make_title
@@ -28,11 +29,16 @@ COVERED = 0.3  # a larger share of common words does not count more: most words 
 SMALL_TURNS = 4
 CONTINUES_AT, FORKS_AT = 0.0, -1.5
 LEANS_A_LITTLE, LITTLE_FOR_MINUTES = 0.4, 30.0
+_MAX_LEANING_WORDS = (
+    3  # a question with more words that name a subject needs nothing that came before
+)
+_PASTED_LEANS = 0.6  # an error that is pasted without a word came of what was just done
 LEANS_FOR_MINUTES = 8 * 60.0  # for this long "do that" still means what was discussed last
 MAX_TURNS = (
     40  # a longer thread is continued in a new one, so that continuing always costs the same
 )
 _CONCLUSION_CHARS, _PROMPT_CHARS = 300, 600
+_SAME_REQUEST = 0.75  # so much of the words of two requests is the same where one repeats the other
 _COMMON_FILE_SHARE = 0.25  # the weight of a file that every piece of work touches
 _MIN_ANSWER_WORDS, _MIN_ANSWER_CHARS = 6, 15  # a shorter answer is a nod
 ORIGIN = "session"
@@ -61,7 +67,7 @@ class Subject(NamedTuple):
             " ".join(dict.fromkeys([*terms.names(text), *terms.content(text)]))
             for text in (prompt, conclusion)
         ]
-        return f"{said[0]} {files} {said[1]}".strip()
+        return f"{said[0]} {files} {said[1]}".strip() or " ".join(terms.words(prompt))
 
     @property
     def meaning(self) -> str:
@@ -119,6 +125,8 @@ def choose_thread(about: Subject, record: Record, candidates: Sequence[Candidate
             if one.thread.title and one.thread.title in about.prompt
         )
         return next(map(Continue, again), Open())
+    if repeated := _asked_before(about, record, candidates):
+        return Continue(repeated.thread)
     rated = [(rating(about, one), one) for one in candidates]
     score, best = max(rated, key=lambda pair: pair[0], default=(-math.inf, None))
     if score < CONTINUES_AT and (current := _leans_on(about, record, candidates)):
@@ -141,6 +149,42 @@ def choose_thread(about: Subject, record: Record, candidates: Sequence[Candidate
     return Open(best.thread if best is not None and best.place == 0 and score >= FORKS_AT else None)
 
 
+def _asked_before(
+    about: Subject, record: Record, candidates: Sequence[Candidate]
+) -> Candidate | None:
+    """The thread that was begun by the same request, or would have the same title. A request that names nothing ("run
+    the tests") belongs to the work at hand, where there is some."""
+    names_nothing = len(set(terms.content(about.prompt))) < 2
+    if says_nothing(about.prompt) or (names_nothing and any(one.place == 0 for one in candidates)):
+        return None
+    asked, title = _request_words(about.prompt), make_title([record]).casefold()
+    for one in candidates:
+        known = _request_words(_first_request(one.thread))
+        is_same = bool(asked) and len(asked & known) >= _SAME_REQUEST * len(asked | known)
+        if (is_same or one.thread.title.casefold() == title) and one.thread.activations < MAX_TURNS:
+            return one
+    return None
+
+
+def _first_request(thread: Thread) -> str:
+    record = read_record(thread.body)
+    return record.asked if record else ""
+
+
+def _request_words(request: str) -> frozenset[str]:
+    """In the singular, without articles and the like."""
+    first = next(terms.sentences(before_error(request)), "")
+    said = terms.words(first)
+    return frozenset(map(_singular, filter(terms.is_content, said))) or frozenset(said)
+
+
+def _singular(word: str) -> str:
+    """Other alphabets decline more: there the ending goes."""
+    if not word.isascii() and len(word) > 3 and not terms.is_wide_script(word):
+        return word[:-2] if len(word) > 4 else word[:-1]
+    return word[:-1] if word.endswith("s") and len(word) > 3 else word
+
+
 def _leans_on(about: Subject, record: Record, candidates: Sequence[Candidate]) -> Candidate | None:
     """A prompt that names nothing means the current thread; so does one that names little and comes right after it."""
     leans = dependence(about.prompt)
@@ -158,12 +202,8 @@ def rating(about: Subject, one: Candidate) -> float:
     ]
     is_current, leans = one.place == 0, dependence(about.prompt)
     size = max(1.0, one.thread.activations / SMALL_TURNS)
-    said, title = (  # in the singular
-        {
-            word[:-1] if word.endswith("s") and len(word) > 3 else word
-            for word in terms.content(text)
-        }
-        for text in (about.prompt, one.thread.title)
+    said, title = (
+        set(map(_singular, terms.content(text))) for text in (about.prompt, one.thread.title)
     )
     values = {
         "base": 1.0,
@@ -199,9 +239,13 @@ def turns_away(prompt: str) -> bool:
 def dependence(prompt: str) -> float:
     """From 0 (stands alone) to 1 (says nothing without what came before)."""
     subject = len(set(terms.content(prompt))) + 2 * len(terms.names(prompt))
-    if not subject:
+    if not subject or is_command(prompt):
         return 1.0
-    leans = 0.45 if _CUES.follows.match(prompt) else 0.0
+    if is_machine_text(prompt):
+        return _PASTED_LEANS
+    # "Why?" asks about what was just said, "why does the checkout total differ from the cart?" stands alone.
+    is_own_question = subject > _MAX_LEANING_WORDS and _CUES.questions.match(prompt)
+    leans = 0.45 if _CUES.follows.match(prompt) and not is_own_question else 0.0
     leans += 0.0 if _WORDS.pointing.isdisjoint(terms.words(prompt)) else 0.2
     return min(1.0, leans + max(0.0, 0.5 - 0.1 * subject))
 
@@ -260,7 +304,9 @@ def continue_thread(
 
 def _topics(entry: Entry) -> tuple[str, ...]:
     made = entry.record
-    texts = [(made.asked, 1.5), (made.found, 1.0), (made.ended, 1.0), (entry.about.conclusion, 0.5)]
+    ended = "" if is_error(made.ended) else made.ended
+    asked = "" if is_machine_text(made.asked) else before_error(made.asked)
+    texts = [(asked, 1.5), (made.found, 1.0), (ended, 1.0), (entry.about.conclusion, 0.5)]
     return find_topics(texts, entry.about.edited)
 
 

@@ -1,5 +1,6 @@
 """Names for a piece of work: a title of three to eight words, and topics. Of several phrases out of the first records,
-worded like headlines, the one that best stands alone becomes the title."""
+worded like headlines, the one that best stands alone becomes the title. What a person asked for comes first; what a
+machine printed or a shell was to run names nothing."""
 
 from __future__ import annotations
 
@@ -9,18 +10,30 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import islice, pairwise
+from typing import NamedTuple
 
 from recollect.base.text import clip
 from recollect.capture import terms
+from recollect.capture.machine_text import (
+    before_error,
+    goal_of,
+    is_command,
+    is_error,
+    is_machine_text,
+    is_path_alone,
+)
 from recollect.capture.tables import Patterns, Words, table
 from recollect.capture.terms import PLAN, is_talk, is_wide_script
 from recollect.model.passage import Record
+from recollect.model.small_talk import is_small_talk, names_nothing
 
 MIN_WORDS, MAX_WORDS, MAX_CHARS = 3, 8, 80
 _RECORDS_HELD = 64  # with each turn a title is made again from the same records
 FIRST_RECORDS = 5  # a title is made from the first records; later ones tell what came of the work
 _READ_CHARS, _READ_SAID_CHARS, _READ_SENTENCES, _MAX_WIDE_CHARS = 300, 1_500, 4, 30
 _HEADING, _COMMITTED, _ASKED, _ENDED, _FOUND, _SAID = 8.0, 2.3, 2.1, 1.2, 0.8, 0.3
+_IN_FULL = 2.0  # a request that says by itself what it is about
+_MOST_WORDS = 0.55  # a phrase with fewer of a clause's words leaves out what it is about
 _TO_A_LIST, _OF_CHORE, _MAX_CENTRAL = 0.8, 1.2, 10.0
 _ORDER, _ADVICE = (
     1.1,
@@ -48,6 +61,12 @@ _CUES = Patterns("titles")
 _WORDS = Words("titles")
 
 
+class Phrase(NamedTuple):
+    text: str
+    worth: float  # where it was found, minus what cutting it cost
+    is_request: bool = False  # it says most of what the person asked for
+
+
 def make_title(records: Sequence[Record], topics: Sequence[str] = ()) -> str:
     """Of the phrases in the first records, the one that names the subject best; otherwise the topics."""
     first = records[:FIRST_RECORDS]
@@ -56,18 +75,43 @@ def make_title(records: Sequence[Record], topics: Sequence[str] = ()) -> str:
         said.update(_content(record))
     best, score = "", 0.0
     for number, record in enumerate(first):
-        for phrase, bonus in _phrases(record):
-            if phrase and (worth := bonus + _worth(phrase, said) - _LATER * number) > score:
-                best, score = phrase, worth
-    first_words = (" ".join(one.asked.split()[:MAX_WORDS]) for one in first)
-    best = best or " and ".join(topics[:2]) or next(filter(None, first_words), "Work")
-    is_vague = not terms.names(best) and len(set(terms.content(best)) - _WORDS.vague) < MIN_WORDS
+        for phrase in filter(_has_text, _phrases(record)):
+            worth = phrase.worth + _worth(phrase.text, said) - _LATER * number
+            if phrase.is_request and number == 0 and _stands_alone(phrase.text):
+                worth += _IN_FULL
+            if worth > score:
+                best, score = phrase.text, worth
+    best = best or _fallback(first, topics)
+    is_vague = not terms.names(best) and len(set(terms.content(best)) - _WORDS.vague) < 2
     if not is_wide_script(best) and (score < _WEAK or is_vague or len(best.split()) < MIN_WORDS):
         # Add the first topic that it does not name yet, where there is room.
         more = (f"{best}: {topic}" for topic in topics if topic.casefold() not in best.casefold())
         fits = (one for one in more if len(one.split()) <= MAX_WORDS and len(one) <= MAX_CHARS)
         best = next(fits, best)
     return clip(best, MAX_CHARS)
+
+
+def _has_text(phrase: Phrase) -> bool:
+    return bool(phrase.text)
+
+
+def _fallback(records: Sequence[Record], topics: Sequence[str]) -> str:
+    """Where no phrase names the work: what a command was for, the topics, or how the request begins."""
+    for record in records:
+        if is_command(record.asked) and (goal := goal_of(record.asked)):
+            return goal
+    if topics:
+        return " and ".join(topics[:2])
+    for record in records:
+        if goal := goal_of(record.ran):
+            return goal
+    for record in records:
+        if is_path_alone(record.asked):
+            return f"Work on {terms.stem_of(record.asked)}"
+        if record.asked and not is_machine_text(record.asked):
+            return " ".join(record.asked.split()[:MAX_WORDS])
+    is_failure = any(is_error(record.asked) or is_error(record.ended) for record in records)
+    return "An error" if is_failure else "Work"
 
 
 @lru_cache(maxsize=_RECORDS_HELD)
@@ -78,32 +122,39 @@ def _content(record: Record) -> list[str]:
 
 
 @lru_cache(maxsize=_RECORDS_HELD)
-def _phrases(record: Record) -> list[tuple[str, float]]:
+def _phrases(record: Record) -> list[Phrase]:
     return list(_make_phrases(record))
 
 
-def _make_phrases(record: Record) -> Iterator[tuple[str, float]]:
-    """Each with its score: where it was found, minus what cutting it cost."""
+def _make_phrases(record: Record) -> Iterator[Phrase]:
     if record.asked.startswith(PLAN):
-        yield _headline(record.asked.removeprefix(PLAN))[0], _HEADING
+        yield Phrase(_headline(record.asked.removeprefix(PLAN))[0], _HEADING, is_request=True)
     for subject in (one or other for one, other in _CUES.commit.findall(record.ran)):
         text, is_whole = (
             _CUES.conventional.sub("", subject.rstrip("\u2026")),
             not subject.endswith("\u2026"),
         )
         phrase, cost = _headline(text, is_whole=is_whole, is_request=True)
-        yield phrase, _COMMITTED - cost - (_OF_CHORE if _CUES.chore.match(subject) else 0.0)
-    asked = _CUES.log.split(record.asked.removeprefix(PLAN), maxsplit=1)[0]
-    texts = ((asked, _ASKED), (record.ended, _ENDED), (record.found, _FOUND), (record.said, _SAID))
+        worth = _COMMITTED - cost
+        if _CUES.chore.match(subject):
+            worth -= _OF_CHORE
+        yield Phrase(phrase, worth)
+    asked = before_error(_CUES.log.split(record.asked.removeprefix(PLAN), maxsplit=1)[0])
+    said = "\n\n".join(part for part in record.said.split("\n\n") if not is_error(part))
+    texts = ((asked, _ASKED), (record.ended, _ENDED), (record.found, _FOUND), (said, _SAID))
     for text, bonus in texts:
         for number, sentence in enumerate(islice(terms.sentences(text), _READ_SENTENCES)):
-            if _CUES.shell.match(sentence) or (bonus == _SAID and _CUES.code_line.search(sentence)):
+            if is_machine_text(sentence) or (bonus == _SAID and _CUES.code_line.search(sentence)):
                 continue
             for clause, loss in _clauses(sentence[:_READ_CHARS].replace("\u2019", "'")):
                 phrase, cost = _headline(
                     clause, is_whole=len(sentence) <= _READ_CHARS, is_request=bonus == _ASKED
                 )
-                yield phrase, bonus - cost - loss - _LATER_SENTENCE * number
+                if is_machine_text(phrase) or is_small_talk(phrase):
+                    continue
+                is_most = len(phrase.split()) >= _MOST_WORDS * len(clause.split())
+                worth = bonus - cost - loss - _LATER_SENTENCE * number
+                yield Phrase(phrase, worth, is_request=bonus == _ASKED and is_most)
 
 
 def _clauses(sentence: str) -> Iterator[tuple[str, float]]:
@@ -220,6 +271,23 @@ def _close(words: list[str]) -> str:
         if text.count(start) != text.count(end):
             text = text.replace(start, "").replace(end, "")
     return text if len(text) <= MAX_CHARS else ""
+
+
+def _stands_alone(phrase: str) -> bool:
+    """Whether it says what it is about without what came before."""
+    content = set(terms.content(phrase)) - _WORDS.vague
+    if not content or names_nothing(phrase):
+        return False
+    patterns = (_CUES.leans, _CUES.generic, _CUES.asking)
+    if any(pattern.match(phrase) for pattern in patterns):
+        return False
+    words = [word.strip(_STRIP).casefold() for word in phrase.split()]
+    if words[0] in _WORDS.starts:
+        return False
+    if not _WORDS.points.isdisjoint(words):
+        return len(content) > 2  # "the worker grows until it is killed" says what "it" is
+    is_order = words[0] in _WORDS.verbs | _WORDS.requests
+    return is_order or len(content) >= 2 or bool(terms.names(phrase))
 
 
 def _worth(phrase: str, said: Counter[str]) -> float:
