@@ -108,20 +108,86 @@ def test_what_a_turn_or_a_call_did_not_use_gets_no_mark(app: App, session: Sessi
     assert app.reader(app.scope).records(Outcome) == []
 
 
-@pytest.mark.parametrize(("failed", "marks"), [(False, "+"), (True, "-")])
-def test_a_rule_that_names_the_call_is_marked_and_the_users_too(
-    app: App, session: Session, failed: bool, marks: str
+@pytest.mark.parametrize(
+    ("command", "output", "failed", "marks"),
+    [
+        ("pytest -q tests", "ok", False, "+"),
+        ("pytest -q tests", "error: unrecognized arguments: -q", True, "-"),
+        ("pytest -q tests", "3 failed", True, ""),  # it did what it was asked to
+        ("pytest tests", "ok", False, ""),  # it was ignored
+    ],
+)
+def test_a_rule_that_the_call_kept_is_marked_and_the_users_too(
+    app: App, session: Session, command: str, output: str, failed: bool, marks: str
 ):
     ours, everywhere = (
         rule("r", body="Run pytest with -q"),
-        rule("u", body="Never run pytest in parallel"),
+        rule("u", body="Use pytest -q, not unittest"),
     )
-    keep(app, ours)
+    unclear = rule("n", body="Never run pytest in parallel")
+    keep(app, ours, unclear)
     keep(app, everywhere, scope=Scope.USER)
-    session.runs(
-        "pytest tests", "Exit code 1\n3 failed" if failed else "ok", ours, everywhere, failed=failed
-    )
+    session.runs(command, output, ours, everywhere, unclear, failed=failed)
     assert (trail(app, ours), trail(app, everywhere)) == (marks, marks)
+    assert trail(app, unclear) == "", "it cannot be told"
+
+
+@pytest.mark.parametrize(
+    ("command", "marks", "is_broken"),
+    [("npm install x", "", True), ("pnpm add x", "+", False), ("make docs", "", False)],
+)
+@pytest.mark.parametrize("failed", [True, False])
+def test_a_rule_that_was_ignored_gets_no_mark_and_is_counted_as_broken(
+    app: App, session: Session, command: str, marks: str, is_broken: bool, failed: bool
+):
+    pnpm = rule("r", body="Use pnpm, not npm")
+    keep(app, pnpm)
+    output = "error: no such option" if failed else "ok"
+    session.runs(command, output, pnpm, failed=failed)
+    assert trail(app, pnpm) == (marks.replace("+", "-") if failed else marks)
+    tags = [tag for one in app.reader(app.scope).records(Outcome) for tag in one.tags]
+    assert (f"broken:{pnpm.id}" in tags) is is_broken
+
+
+def test_a_rule_of_a_prompt_that_the_turn_ignored_gets_no_mark(app: App, session: Session):
+    pnpm = rule("r", body="Use pnpm, not npm, for packages of the shop")
+    keep(app, pnpm)
+    session.asks("add the dates package to the shop with npm or pnpm", pnpm)
+    session.transcript.ran("npm install dates --prefix shop/packages", "ok")
+    session.replies("The dates package is in the shop, installed with npm.")
+    session.asks("thanks, now document the importer")
+    assert trail(app, pnpm) == ""
+
+
+def told_at_start(app: App, *memories: Memory) -> None:
+    hits = [(app.find(one.id)[0], Hit(one, 1.0, ())) for one in memories]
+    found = found_without_search(app, "session start", hits, ALWAYS_LOADED)
+    recall.record_recall(app, found, {"session": "s", "event": EventName.SESSION_STARTED})
+    ids = {one.id: app.find(one.id)[0] for one in memories}
+    session_ledger.record_shown(app, LedgerKey("s"), ids)
+
+
+@pytest.mark.parametrize(
+    ("commands", "marks"),
+    [
+        ([("pnpm test", False), ("pnpm test", False)], "+"),  # once per session
+        ([("npm test", False)], "+"),
+        ([("npm test", True)], ""),
+        ([("pnpm test", True)], ""),
+        ([("make docs", False)], ""),
+    ],
+)
+def test_a_lesson_told_at_the_start_is_credited_where_its_failure_does_not_occur(
+    app: App, session: Session, commands: list[tuple[str, bool]], marks: str
+):
+    lesson = rule("r", body=LESSON, origin="outcome")
+    keep(app, lesson)
+    told_at_start(app, lesson)
+    session.transcript.line("user", "run the tests")
+    for command, failed in commands:
+        session.transcript.ran(command, "error: no such option" if failed else "ok", failed=failed)
+        session.read()
+    assert trail(app, lesson) == marks
 
 
 LESSON = '`npm test` fails here with "Missing script: test"; `pnpm test` works.'
@@ -171,7 +237,7 @@ def test_a_session_that_is_read_twice_marks_once_and_a_mark_is_no_change_to_undo
     told = rule("r", body="Run pytest with -q")
     keep(app, told)
     before = len(memories.log(app).entries)
-    session.runs("pytest tests", "ok", told)
+    session.runs("pytest -q tests", "ok", told)
     session.transcript.path = session.transcript.path.rename(
         session.transcript.path.with_name("copy.jsonl")
     )

@@ -47,6 +47,7 @@ _PLAIN_COMMAND = re.compile(r"[\w.+-]{1,30}(?: [\w:.+-]{1,30})?")
 class Ended(NamedTuple):
     outcome: Outcome
     acts: Sequence[Act]  # the call, or the prompt and all that was done for it
+    told: tuple[str, ...] = ()  # of a call: all that this agent was told before it, in this session
 
 
 class RefusalRule(NamedTuple):
@@ -62,8 +63,12 @@ def find_outcomes(
     for number in range(part.new_from, len(part.acts)):
         act, before = part.acts[number], part.acts[:number]
         acts: Sequence[Act] = (act,)
+        told: tuple[str, ...] = ()
         if act.use is not None:
-            outcome = _call_outcome(part, number, _shown_before(act, before, shown))
+            told = tuple(
+                dict.fromkeys(one.memory for one in shown if one.at.micros <= act.at.micros)
+            )
+            outcome = _call_outcome(part, number, _shown_before(act, before, shown), told)
         elif act.speaker is Speaker.MACHINE:
             outcome = _report_outcome(part, act, report(act.text))
         elif act.speaker is Speaker.PERSON and not part.agent and not act.agent:
@@ -73,7 +78,7 @@ def find_outcomes(
         else:
             continue
         if outcome is not None:
-            yield Ended(outcome, acts)
+            yield Ended(outcome, acts, told)
 
 
 def is_re_ask(prompt: str) -> bool:
@@ -117,7 +122,9 @@ def rules_from_refusals(outcomes: Iterable[Outcome]) -> list[RefusalRule]:
     ]
 
 
-def _call_outcome(part: SessionPart, number: int, shown: tuple[str, ...]) -> Outcome | None:
+def _call_outcome(
+    part: SessionPart, number: int, shown: tuple[str, ...], told: tuple[str, ...]
+) -> Outcome | None:
     act = part.acts[number]
     tool_action = str(act.use.action) if act.use else ""
     action, next_state = _what(act), ""
@@ -140,7 +147,7 @@ def _call_outcome(part: SessionPart, number: int, shown: tuple[str, ...]) -> Out
     if (
         is_too_short
         or (kind is Ending.FAILURE and is_noise(act))
-        or (kind is Ending.SUCCESS and not shown)
+        or (kind is Ending.SUCCESS and not shown and not told)
     ):
         return None
     return Outcome(

@@ -1,6 +1,6 @@
 """Learns from sessions: how calls and turns ended, lessons from failures, and learnings from a session's last words.
-Per turn, endings are recorded, memories that were used are credited (not those that everyone gets at a session's start,
-nor those that an agent asked for), and a failure with what mended it becomes a lesson. At a session's end lessons are
+Per turn, endings are recorded, memories that were used are credited (rules if they were kept; not what an agent asked
+for), and a failure with what mended it becomes a lesson. At a session's end lessons are
 promoted, and learnings wait in the inbox."""
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from recollect.base.errors import RecollectError
 from recollect.base.structs import replace
 from recollect.base.text import counted
 from recollect.capture import call_outcomes, lesson_finder
+from recollect.capture.failed_commands import ErrorKind, error_in
 from recollect.capture.lesson_finder import Fix, find_fixes
 from recollect.capture.model_questions import LAST_ACTS, Learning, LearningKind, find_learnings
 from recollect.capture.rule_relations import Relation, relation, says_same
@@ -31,6 +32,7 @@ from recollect.model.plan import Change, Create, Plan, Update
 from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED, Query
 from recollect.model.result import Scope
 from recollect.model.session import (
+    Act,
     Ending,
     EventName,
     Outcome,
@@ -40,7 +42,8 @@ from recollect.model.session import (
     Speaker,
     Way,
 )
-from recollect.recall.call_rules import follows_lesson, is_lesson, read_call, rules_about
+from recollect.recall.call_rules import Call, follows_lesson, is_lesson, read_call, rules_about
+from recollect.recall.rule_demands import Demand, Verdict, demand_of, judge
 from recollect.render.inject import plain
 from recollect.store import Store
 
@@ -51,6 +54,7 @@ _WENT_WELL = {
     Ending.RE_ASK: False,
     Ending.AGENT_FAILURE: False,
 }
+BROKEN_TAG = "broken:"  # begins a tag of an outcome that names a rule which the call did not keep
 MAX_WAITING = 30  # learnings that wait in the inbox; while so many do, nobody reads them, and no more are added
 _KEPT = (Status.ACTIVE, Status.CANDIDATE)
 _MAX_LOADED = 1_000
@@ -62,18 +66,23 @@ def record_outcomes(app: App, part: SessionPart) -> Callable[[], None] | None:
         return None
     entries = app.reader(app.scope).records(ShownMemory, session=part.session, agent=part.agent)
     shown = [one for one in entries if one.way is not Way.OWN]
+    credit = _Credit(app, part)
     found: list[Outcome] = []
     for ended in call_outcomes.find_outcomes(part, shown, agents.agent(part.host).subagent_report):
         outcome = ended.outcome
-        known = [(id, app.exact(id)) for id in outcome.shown] if outcome.kind in _WENT_WELL else []
-        used = tuple(id for id, one in known if one is not None and _was_used(app, one[1], ended))
-        if used or outcome.kind is not Ending.SUCCESS:
+        used, broken = credit.give(ended) if outcome.kind in _WENT_WELL else ((), ())
+        if used or broken or outcome.kind is not Ending.SUCCESS:
             texts = (outcome.actor, outcome.action, outcome.next_state)
             # Acts are clean; redacted once more, should they ever come from elsewhere.
             actor, action, state = (
                 sessions.shorten(app.redactor.clean(text).text) for text in texts
             )
-            found.append(replace(outcome, shown=used, actor=actor, action=action, next_state=state))
+            tags = (*outcome.tags, *(f"{BROKEN_TAG}{id}" for id in broken))
+            found.append(
+                replace(
+                    outcome, shown=used, actor=actor, action=action, next_state=state, tags=tags
+                )
+            )
     if not found:
         return None
 
@@ -116,32 +125,131 @@ def _propose(app: App) -> None:
         app.commit(app.scope, "propose", make, lambda _: "Refused often: a rule is proposed.")
 
 
-def _was_used(app: App, memory: Memory, ended: call_outcomes.Ended) -> bool:
-    """Whether it gets a mark for how this went: a fraction of a rating (recall/selection.py)."""
-    if isinstance(memory, Rule) and is_lesson(memory) and not _WENT_WELL[ended.outcome.kind]:
-        return False  # a warning is not to blame for what it warned of
-    passage = _passage_shown(app, memory, ended.outcome)
-    if passage is None:
-        return False
-    first, *rest = ended.acts
-    if (use := first.use) is not None:
-        given: dict[str, object] = (
-            {"command": use.what} if use.action is sessions.ToolAction.RUN else {}
+class _Credit:
+    """Which memories get a mark for how a call or a turn went: a fraction of a rating (recall/selection.py). What a
+    rule says must have been done. One that was ignored is counted as broken, and the outcome is not its merit; where it
+    cannot be told, nothing counts. What was told long before a call is credited once per session, and never blamed."""
+
+    def __init__(self, app: App, part: SessionPart) -> None:
+        self._app, self._part = app, part
+        self._memories: dict[str, Memory | None] = {}
+        known = app.reader(app.scope).records(Outcome, session=part.session)
+        self._credited = {
+            id
+            for one in known
+            if one.kind is Ending.SUCCESS
+            for id in one.shown
+            if "call" in one.tags
+        }
+
+    def give(self, ended: call_outcomes.Ended) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The ids of those that were used, and of those that were broken."""
+        used: list[str] = []
+        broken: list[str] = []
+        for id in ended.outcome.shown:
+            memory = self._memory(id)
+            if memory is None:
+                continue
+            verdict = self._judge(memory, ended)
+            if verdict is Verdict.BROKEN:
+                broken.append(id)
+            elif verdict is Verdict.KEPT and self._is_judged(memory, ended):
+                used.append(id)
+        for id in ended.told:
+            if id in ended.outcome.shown or not id.startswith(f"{Kind.RULE}_"):
+                continue
+            memory = self._memory(id)
+            verdict = Verdict.UNKNOWN if memory is None else self._judge(memory, ended)
+            if verdict is Verdict.BROKEN:
+                broken.append(id)
+            elif verdict is Verdict.KEPT and _went_well(ended) and id not in self._credited:
+                used.append(id)
+        if _went_well(ended) and ended.acts[0].use is not None:
+            self._credited.update(used)
+        return tuple(used), tuple(broken)
+
+    def _memory(self, id: str) -> Memory | None:
+        if id not in self._memories:
+            known = self._app.exact(id)
+            self._memories[id] = known[1] if known else None
+        return self._memories[id]
+
+    def _is_judged(self, memory: Memory, ended: call_outcomes.Ended) -> bool:
+        """Only what was chosen for this moment is blamed, and no warning is blamed for what it warned of."""
+        if _went_well(ended):
+            return _passage_shown(self._app, memory, ended.outcome) is not None or (
+                ended.acts[0].use is not None and memory.id not in self._credited
+            )
+        is_warning = isinstance(memory, Rule) and is_lesson(memory)
+        return (
+            not is_warning
+            and not _is_finding(ended)
+            and _passage_shown(self._app, memory, ended.outcome) is not None
         )
-        if use.files:
-            given["file_path"] = use.files[0]
-        if use.action is sessions.ToolAction.EDIT:
-            given["content"] = ""
-        call = read_call(use.tool, given)
-        return isinstance(memory, Rule) and (
-            bool(rules_about([memory], call)) or follows_lesson(memory, call)
-        )
-    files = [file for act in rest if act.use for file in act.use.files]
-    did = "\n".join(
-        act.text if act.speaker is Speaker.AGENT else act.use.what if act.use else ""
-        for act in rest
-    )
-    return is_used(passage, first.text, did[:40_000], files)
+
+    def _judge(self, memory: Memory, ended: call_outcomes.Ended) -> Verdict:
+        """Whether what the memory says was done in this call or turn."""
+        first, *rest = ended.acts
+        if first.use is not None:
+            return self._judge_call(memory, first) if isinstance(memory, Rule) else Verdict.UNKNOWN
+        if (
+            isinstance(memory, Rule)
+            and not is_lesson(memory)
+            and demand_of(memory.body) != Demand()
+        ):
+            verdicts = {self._judge_call(memory, act) for act in rest if act.use is not None}
+            for verdict in (Verdict.BROKEN, Verdict.KEPT):
+                if verdict in verdicts:
+                    return verdict
+        passage = _passage_shown(self._app, memory, ended.outcome)
+        if passage is None:
+            return Verdict.UNKNOWN
+        files = [file for act in rest if act.use for file in act.use.files]
+        did = "\n".join(_words_of(act) for act in rest)
+        is_mentioned = is_used(passage, first.text, did[:40_000], files)
+        return Verdict.KEPT if is_mentioned else Verdict.UNKNOWN
+
+    def _judge_call(self, rule: Rule, act: Act) -> Verdict:
+        call = _call_of(act)
+        if is_lesson(rule):
+            is_named = bool(rules_about([rule], call)) or follows_lesson(rule, call)
+            return Verdict.KEPT if is_named else Verdict.UNKNOWN
+        earlier: list[Call] = []
+        if demand_of(rule.body).orders:
+            acts = self._part.acts[: self._part.acts.index(act)]
+            earlier = [_call_of(one) for one in acts if one.use is not None and not one.failed]
+        return judge(rule.body, call, earlier)
+
+
+def _went_well(ended: call_outcomes.Ended) -> bool:
+    return _WENT_WELL[ended.outcome.kind]
+
+
+def _is_finding(ended: call_outcomes.Ended) -> bool:
+    """A test or a linter that ran and found something did what it was asked to."""
+    act = ended.acts[0]
+    kinds = (ErrorKind.TESTS, ErrorKind.LINT)
+    return act.use is not None and error_in(act.text).kind in kinds
+
+
+def _words_of(act: Act) -> str:
+    if act.speaker is Speaker.AGENT:
+        return act.text
+    return act.use.what if act.use else ""
+
+
+def _call_of(act: Act) -> Call:
+    use = act.use
+    if use is None:
+        return Call("")
+    given: dict[str, object] = {}
+    if use.action is sessions.ToolAction.RUN:
+        given["command"] = use.what
+    if use.files:
+        given["file_path"] = use.files[0]
+    if use.action is sessions.ToolAction.EDIT:
+        given["content"] = ""
+    return read_call(use.tool, given)
 
 
 def _passage_shown(app: App, memory: Memory, outcome: Outcome) -> str | None:

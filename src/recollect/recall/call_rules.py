@@ -18,6 +18,7 @@ _COMMAND_BREAK = re.compile(r"&&|\|\||;|\n")
 _ASSIGNMENT = re.compile(r"\w+=")
 _PROGRAM, _ARGUMENT = re.compile(r"[\w.+-]{1,40}"), re.compile(r"[\w.:@/+-]{2,60}")
 _PATHLIKE = re.compile(r"[\w@.*-]*(?:/[\w@.*-]+)+/?|[\w@*-]*\.[A-Za-z]\w{0,9}\b|\b\w[\w-]*/")
+_NAMED_PATH = 4.0  # how much a rule is about a file that it names
 _PATH_KEYS = ("file_path", "path", "notebook_path", "absolute_path")
 _WRITING_KEYS = frozenset("content new_string new_source edits old_string".split())
 _TABLE = load_table("recollect.recall", "search_words.json")
@@ -192,6 +193,11 @@ def _bare(word: str) -> str:
     return word.strip("`\"'.,;:!?()")
 
 
+def names_path(text: str, path: str) -> bool:
+    """Whether a text names this file, or a folder that it lies in."""
+    return _weigh_path(text, path, writes=False) >= _NAMED_PATH
+
+
 def _weigh_path(text: str, path: str, writes: bool) -> float:
     parts = [part for part in re.split(r"[/\\]", path) if part]
     suffix = parts[-1].rpartition(".")[2].lower() if parts and "." in parts[-1].lstrip(".") else ""
@@ -205,7 +211,7 @@ def _weigh_path(text: str, path: str, writes: bool) -> float:
         if folders and any(
             parts[start : start + size] == folders for start in range(len(parts) - size + 1)
         ):
-            return 4.0
+            return _NAMED_PATH
         if suffix and writes and named.lower() in (f".{suffix}", f"*.{suffix}"):
             return 2.0
     language = _LANGUAGES.get(suffix, "")

@@ -1,0 +1,298 @@
+"""What a rule asks of a call, by its own words ("use X, not Y", "never X", "X instead of Y", "X before Y"), and whether
+a call keeps the rule or breaks it.
+
+Only what can be seen in a call is judged: programs, their arguments, files. Everything else cannot be told, and says
+nothing about the rule. Which rules are about a call at all is decided by call_rules.py; lessons have their own form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from functools import lru_cache
+from typing import NamedTuple
+
+from recollect.base.shipped import load_table
+from recollect.model.command import Command
+from recollect.recall.call_rules import Call, names_path
+
+_MAX_RULE_CHARS = 600  # a longer text states more than one thing, and none of them plainly
+_MAX_NAME_WORDS = 4
+_MAX_CHOICE_WORDS = 2
+_TOKEN = re.compile(r"`[^`\n]*`|[^\s`]+")
+_PATHLIKE = re.compile(r"[\w@.*~-]*(?:/[\w@.*-]*)+|[\w@*-][\w@.*-]*\.[A-Za-z]\w{0,5}")
+_ENDS = (",", ";", ".", ":", "!", "\u2014", "\u2013")
+_STRIP = "\"'()[]{},;:!?\u201c\u201d\u2018\u2019\u00ab\u00bb"
+_TABLE = load_table("recollect.recall", "rule_words.toml")
+_WANTED, _UNWANTED, _INSTEAD, _BEFORE, _WHERE, _EXCEPTED, _JOINTS, _SMALL, _WIDE, _SHOWS, _REMOVES = (
+    frozenset(_TABLE[name].split())
+    for name in (
+        "wanted", "unwanted", "instead", "before", "where", "excepted", "joints", "small", "wide", "shows", "removes",
+    )
+)  # fmt: skip
+_SPELLED = [(re.compile(row["pattern"]), row["says"]) for row in _TABLE["spelled"]]
+_PHRASES = sorted(
+    (word.replace("_", " ") for words in (_INSTEAD, _BEFORE, _SMALL) for word in words if "_" in word),
+    key=len,
+    reverse=True,
+)  # fmt: skip
+
+
+class Verdict(StrEnum):
+    KEPT = "kept"
+    BROKEN = "broken"
+    UNKNOWN = "unknown"  # it cannot be told from this call
+
+
+class Name(NamedTuple):
+    """Something that a call may do or touch: a command with its arguments, a package, an option, a file."""
+
+    words: tuple[str, ...]
+    is_quoted: bool = False
+
+    @property
+    def plain(self) -> frozenset[str]:
+        return frozenset(map(_stem, self.words))
+
+
+class Order(NamedTuple):
+    first: Name
+    then: Name
+
+
+class Demand(NamedTuple):
+    wanted: tuple[Name, ...] = ()
+    unwanted: tuple[Name, ...] = ()
+    orders: tuple[Order, ...] = ()
+    where: frozenset[str] = frozenset()  # one of these words must be about the call
+    excepted: frozenset[str] = frozenset()  # none of these
+
+
+class _Part(StrEnum):
+    NOTHING = "nothing"
+    WANTED = "wanted"
+    UNWANTED = "unwanted"
+    WHERE = "where"
+    EXCEPTED = "excepted"
+    THEN = "then"
+
+
+def judge(rule: str, call: Call, earlier: Sequence[Call] = ()) -> Verdict:
+    """`earlier`: calls of the same session that worked, the oldest first."""
+    demand = demand_of(rule)
+    if demand.where or demand.excepted:
+        about = _words_of_call(call)
+        if (demand.where and not demand.where & about) or demand.excepted & about:
+            return Verdict.UNKNOWN
+    done = [name for name in demand.wanted if _does(call, name)]
+    for name in demand.unwanted:
+        # `uv run pytest` instead of `pytest`: who does the one does not do the other.
+        is_part = any(name.plain < other.plain for other in done)
+        if _does(call, name) and not is_part:
+            return Verdict.BROKEN
+    for order in demand.orders:
+        if _does(call, order.then):
+            if any(_does(one, order.first) for one in (*earlier, call)):
+                return Verdict.KEPT
+            return Verdict.BROKEN if order.first.is_quoted else Verdict.UNKNOWN
+    if done:
+        return Verdict.KEPT
+    if any(_lacks_option(call, name) for name in demand.wanted):
+        return Verdict.BROKEN
+    return Verdict.UNKNOWN
+
+
+@lru_cache(maxsize=512)
+def demand_of(rule: str) -> Demand:
+    """Empty for a rule that names nothing to use or to avoid."""
+    if len(rule) > _MAX_RULE_CHARS:
+        return Demand()
+    reader = _Reader()
+    for clause in _clauses(rule):
+        reader.read(clause)
+    return reader.demand()
+
+
+class _Reader:
+    """Reads a rule clause by clause. A clause without a word of its own goes on as the one before it."""
+
+    def __init__(self) -> None:
+        self._names: dict[_Part, list[Name]] = {part: [] for part in _Part}
+        self._orders: list[Order] = []
+        self._narrow: dict[_Part, set[str]] = {_Part.WHERE: set(), _Part.EXCEPTED: set()}
+        self._part = _Part.NOTHING
+        self._pending: tuple[str, ...] = ()  # a short clause that said nothing by itself
+
+    def read(self, clause: Sequence[str]) -> None:
+        self._part = self._part if self._part in (_Part.WANTED, _Part.UNWANTED) else _Part.NOTHING
+        begun, part, held = self._part, self._part, list[str]()
+        first: Name | None = None
+        is_marked = False  # a word of this very clause said what follows
+        for token in clause:
+            word = token.casefold()
+            turned = _turn(word, part, is_marked=is_marked, has_words=bool(held))
+            if turned is None:
+                held.append(token)
+                continue
+            if turned is _Part.THEN:
+                first = next(iter(_names(held)), None)
+            elif held:
+                # "pnpm instead of npm": what stands before it is wanted.
+                is_choice = part is _Part.NOTHING and word in _INSTEAD
+                self._keep(_Part.WANTED if is_choice else part, held)
+            elif turned is _Part.UNWANTED and not is_marked:
+                self._keep(_Part.WANTED, self._pending)  # "pnpm, not npm"
+            self._pending = ()
+            part, held, is_marked = turned, [], True
+            if part in (_Part.WANTED, _Part.UNWANTED):
+                begun = part
+        then = next(iter(_names(held)), None) if part is _Part.THEN else None
+        if first and then:
+            self._orders.append(Order(first, then))
+        elif held:
+            self._keep(part, held)
+        is_short = part is _Part.NOTHING and len(held) <= _MAX_CHOICE_WORDS
+        self._pending = tuple(held) if is_short else ()
+        self._part = begun
+
+    def demand(self) -> Demand:
+        return Demand(
+            wanted=tuple(self._names[_Part.WANTED]),
+            unwanted=tuple(self._names[_Part.UNWANTED]),
+            orders=tuple(self._orders),
+            where=frozenset(self._narrow[_Part.WHERE] - _WIDE),
+            excepted=frozenset(self._narrow[_Part.EXCEPTED]),
+        )
+
+    def _keep(self, part: _Part, tokens: Sequence[str]) -> None:
+        if part in self._narrow:
+            words = (_stem(_bare(token)) for token in tokens if token.casefold() not in _SMALL)
+            self._narrow[part].update(filter(None, words))
+        elif part in (_Part.WANTED, _Part.UNWANTED):
+            self._names[part] += _names(tokens)
+
+
+def _turn(word: str, part: _Part, *, is_marked: bool, has_words: bool) -> _Part | None:
+    """What the words after this one are; None where it is a word of what is named."""
+    if word in _UNWANTED:
+        return _Part.UNWANTED
+    if word in _INSTEAD:
+        return _Part.WANTED if part is _Part.UNWANTED and has_words else _Part.UNWANTED
+    if word in _BEFORE and part is _Part.WANTED and has_words:
+        return _Part.THEN
+    if word in _EXCEPTED:
+        return _Part.EXCEPTED
+    if word in _WHERE and part not in (_Part.THEN, _Part.EXCEPTED):
+        return _Part.WHERE
+    if word in _WANTED:
+        # "Never use npm" goes on to say what is not wanted.
+        goes_on = part in (_Part.UNWANTED, _Part.THEN) and is_marked and not has_words
+        return part if goes_on else _Part.WANTED
+    return None
+
+
+def _clauses(rule: str) -> Iterator[list[str]]:
+    text = rule.replace("\u2019", "'")
+    for pattern, says in _SPELLED:
+        text = pattern.sub(says, text)
+    for phrase in _PHRASES:
+        text = re.sub(rf"(?i)(?<!\w){phrase}(?!\w)", phrase.replace(" ", "_"), text)
+    clause: list[str] = []
+    for token in _TOKEN.findall(text):
+        is_joint = token.casefold() in _JOINTS
+        plain = token if token.startswith("`") else token.rstrip(".").strip(_STRIP)
+        if plain and not is_joint and plain != "-":
+            clause.append(plain)
+        if is_joint or (token.endswith(_ENDS) and not token.startswith("`")) or plain == "-":
+            yield clause
+            clause = []
+    yield clause
+
+
+def _names(tokens: Sequence[str]) -> list[Name]:
+    """What these words name: each piece of code; else each file; else all of them together, if they are few."""
+    quoted = [token.strip("`").split() for token in tokens if token.startswith("`")]
+    if any(quoted):
+        return [Name(tuple(words[:8]), is_quoted=True) for words in quoted if words]
+    files = [token for token in tokens if _PATHLIKE.fullmatch(token)]
+    if files:
+        return [Name((file,)) for file in files]
+    words = tuple(token for token in tokens if token.casefold() not in _SMALL)
+    return [Name(words)] if 0 < len(words) <= _MAX_NAME_WORDS else []
+
+
+def _does(call: Call, name: Name) -> bool:
+    """Whether the call runs this, or writes this file."""
+    if len(name.words) == 1:
+        (word,) = name.words
+        if call.writes and any(names_path(word, path) for path in call.paths):
+            return True
+        if any(program == word.casefold() for program, _ in call.programs):
+            return True
+    return any(name.plain <= _words_of(command) for command in _acting(call))
+
+
+def _lacks_option(call: Call, name: Name) -> bool:
+    """It runs the command that is wanted, without the options that are."""
+    options = {_stem(word) for word in name.words if word.startswith("-")}
+    if not options or name.words[0].startswith("-"):
+        return False
+    program, plain = name.words[0].casefold(), name.plain - options
+    return any(
+        command.program == program and plain <= _words_of(command) for command in _acting(call)
+    )
+
+
+def _acting(call: Call) -> Iterator[Command]:
+    """Its commands, without those that only show something or take something away."""
+    parts = call.commands[:-1] or call.commands  # the last one is the whole line
+    for command in parts:
+        verb = command.verb.split(" ")[0]
+        is_look = command.program in _SHOWS or f"{command.program}:{verb}" in _SHOWS
+        if not is_look and verb not in _REMOVES:
+            yield command
+
+
+def _words_of(command: Command) -> frozenset[str]:
+    dress = (word for part in command.dress for word in part.split())
+    said = (command.program, *command.verb.split(), *command.words, *dress)
+    return frozenset(stem for word in said for stem in _stems(word))
+
+
+def _words_of_call(call: Call) -> frozenset[str]:
+    said = {stem for command in call.commands for stem in _words_of(command)}
+    texts: Iterable[str] = (
+        *call.paths,
+        *(text for one in call.commands for text in one.dress),
+        call.tool,
+    )
+    said.update(_stem(word) for text in texts for word in re.split(r"[\W_]+", text[:400]) if word)
+    said.update(_stem(word) for word in re.split(r"[\W_]+", call.text[:400]) if word)
+    return frozenset(said)
+
+
+def _stems(word: str) -> Iterator[str]:
+    """An argument as it is, and without its value or version."""
+    yield _stem(word)
+    name, mark, _ = word.partition("=")
+    if mark:
+        yield _stem(name)
+    name, mark, _ = word[1:].partition("@")
+    if mark:
+        yield _stem(word[:1] + name)
+
+
+def _stem(word: str) -> str:
+    """`--force` and `force`, `committing` and `commit`, `tests` and `test`."""
+    bare = _bare(word)
+    if not bare.isascii() or not bare.isalpha() or len(bare) < 5:
+        return bare
+    if bare.endswith("ing") and len(bare) > 6:
+        bare = bare[:-3]
+        return bare[:-1] if bare[-1] == bare[-2] and bare[-1] not in "ls" else bare
+    return bare[:-1] if bare.endswith("s") and not bare.endswith("ss") else bare
+
+
+def _bare(word: str) -> str:
+    return word.casefold().strip(_STRIP + "`").removeprefix("./").lstrip("-")
