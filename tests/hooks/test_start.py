@@ -69,6 +69,21 @@ def test_after_compaction_the_rules_come_back_and_the_person_is_told(
     assert said.notice == "\U0001f504 Recollect: 4 rules re-loaded after context compaction"
 
 
+def test_the_person_is_told_what_a_session_begins_with_and_nothing_where_there_is_nothing(
+    app: App, talk: Talk
+):
+    assert talk.start().notice == ""
+    talk.say("hello")
+    assert talk.start("clear").notice == "", "a heartbeat is nothing to tell"
+    rules.add(app, "Use pnpm, never npm")
+    pinned(app, "The billing rewrite is half done", title="Billing rewrite")
+    other = Talk(app, session="s-2")
+    assert other.start().notice == "Recollect: loaded 1 rule, 1 open thread"
+    assert other.start("resume").notice == "", "it has all of it"
+    rules.add(app, "Deploys go through staging")
+    assert other.start("resume").notice == "Recollect: loaded 1 rule"
+
+
 def test_a_waiting_notice_is_told_once_and_a_new_place_or_a_compaction_without_rules_says_nothing(
     app: App, talk: Talk
 ):

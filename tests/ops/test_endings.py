@@ -107,7 +107,9 @@ def test_learnings_wait_in_the_inbox_and_reach_no_prompt(app: App, transcript: T
             Lane.AGENT,
             "s-1",
         )
-        assert notices.waiting(app) == ["Recollect: 1 waits in the inbox: recollect inbox"]
+        assert notices.waiting(app) == [
+            "\U0001f50d Recollect: extracted 1 learning \u00b7 1 waits in the inbox: recollect inbox"
+        ]
     assert [card.memory.body for card in rules.list_inbox(app).cards] == [FACT]
     assert rules_in_force(app) == {}
     question = TimedQuestion(app, "SameSite cookie.ts", time.monotonic() + 60)
@@ -157,7 +159,7 @@ def test_lessons_that_were_seen_again_come_into_force_and_the_person_is_told(
     transcript.replied("The login page works in Safari now.")
     end(app, transcript)
     assert app.find(lesson.id)[1].status is Status.ACTIVE
-    assert notices.waiting(app) == ["Recollect: kept last time: l"]
+    assert notices.waiting(app) == ["\u2b06\ufe0f Recollect: 1 lesson promoted to active rules: l"]
 
 
 def test_the_person_is_told_what_was_kept_rules_first_and_only_once(
@@ -167,9 +169,9 @@ def test_the_person_is_told_what_was_kept_rules_first_and_only_once(
     keep(app, rule("Be brief", group="s-1"), scope=Scope.USER)
     talk(transcript)
     end(app, transcript)
-    kept_last = "kept last time: Use pnpm; Be brief; Login"
     assert notices.waiting(app) == [
-        f"Recollect: {kept_last} \u00b7 1 waits in the inbox: recollect inbox"
+        "\U0001f4dd Recollect: captured 3 memories last time: Use pnpm; Be brief; Login",
+        "\U0001f50d Recollect: extracted 1 learning \u00b7 1 waits in the inbox: recollect inbox",
     ]
     notices.clear(app, notices.waiting(app))
     later = app.clock.now().plus(seconds=60)
@@ -183,7 +185,7 @@ def test_the_person_is_told_what_was_kept_rules_first_and_only_once(
     transcript.line("user", "and so on")
     end(app, transcript)
 
-    assert notices.waiting(app) == ["Recollect: kept last time: Use tabs"]
+    assert notices.waiting(app) == ["\U0001f4dd Recollect: captured 1 memory last time: Use tabs"]
 
 
 def test_before_compaction_everything_that_is_held_is_swept(app: App, transcript: Transcript):

@@ -59,20 +59,30 @@ def in_force(app: App) -> list[str]:
             notices.rules_line([*map(NotedRule, "abcd"), NotedRule("e", instead_of=["f"])]),
             'Recollect: noted "e", instead of "f"; "a"; "b" (+2) \u00b7 undo the last: recollect undo',
         ),
-        (notices.session_line([], 0), ""),
+        (notices.session_lines([]), []),
         (
-            notices.session_line(["Use pnpm.", "Tests first."], 0),
-            "Recollect: kept last time: Use pnpm; Tests first",
+            notices.session_lines(["Use pnpm.", "Tests first."]),
+            ["\U0001f4dd Recollect: captured 2 memories last time: Use pnpm; Tests first"],
         ),
-        (notices.session_line(list("abcde"), 0), "Recollect: kept last time: a; b; c (+2)"),
         (
-            notices.session_line(["a"], 2),
-            "Recollect: kept last time: a \u00b7 2 wait in the inbox: recollect inbox",
+            notices.session_lines(list("abcde")),
+            ["\U0001f4dd Recollect: captured 5 memories last time: a; b; c (+2)"],
         ),
-        (notices.session_line([], 1), "Recollect: 1 waits in the inbox: recollect inbox"),
+        (
+            notices.session_lines(["a"], promoted=["l"], learnings=2, waiting=3),
+            [
+                "\U0001f4dd Recollect: captured 1 memory last time: a",
+                "\u2b06\ufe0f Recollect: 1 lesson promoted to active rules: l",
+                "\U0001f50d Recollect: extracted 2 learnings \u00b7 3 wait in the inbox: recollect inbox",
+            ],
+        ),
+        (
+            notices.session_lines([], waiting=1),
+            ["Recollect: 1 waits in the inbox: recollect inbox"],
+        ),
     ],
 )
-def test_what_was_kept_is_named_three_at_most(said: str, line: str):
+def test_what_was_kept_is_named_three_at_most(said: object, line: object):
     assert said == line
 
 

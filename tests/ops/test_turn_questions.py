@@ -170,7 +170,8 @@ def test_learnings_wait_in_the_inbox_in_the_lane_of_who_said_them(
         (FACT, Lane.USER, Status.CANDIDATE),
         ("Billing's tests need a redis that is up.", Lane.AGENT, Status.CANDIDATE),
     }
-    assert "Recollect: 2 wait in the inbox: recollect inbox" in notices.waiting(app)
+    extracted = "\U0001f50d Recollect: extracted 2 learnings"
+    assert f"{extracted} \u00b7 2 wait in the inbox: recollect inbox" in notices.waiting(app)
     assert len(model.calls) == 1, "nothing was said since"
 
 

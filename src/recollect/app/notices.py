@@ -19,7 +19,7 @@ from recollect import agents
 from recollect.agents import Ability
 from recollect.app.core import App
 from recollect.app.states import NOTICES
-from recollect.base.text import without_full_stop
+from recollect.base.text import counted, without_full_stop
 from recollect.render.inject import plain
 
 SETTING = "MEMORY_NOTICES"
@@ -75,17 +75,33 @@ def _quote(rule: str) -> str:
     return f'"{without_full_stop(plain(rule, _RULE_CHARS))}"'
 
 
-def session_line(kept: Sequence[str], waiting: int) -> str:
-    """What a session left: the titles of what it kept, and how much waits in the inbox."""
-    parts = []
-    if kept:
-        titles = [without_full_stop(plain(title, _TITLE_CHARS)) for title in kept]
-        parts.append(f"kept last time: {_join_names(titles)}")
-    if waiting:
-        parts.append(
-            f"{waiting} {'waits' if waiting == 1 else 'wait'} in the inbox: recollect inbox"
+def session_lines(
+    captured: Sequence[str], *, promoted: Sequence[str] = (), learnings: int = 0, waiting: int = 0
+) -> list[str]:
+    """What a session left: the titles of what it captured and of the lessons that came into force, how many learnings
+    were extracted, and how much of all that waits in the inbox."""
+    lines: list[str] = []
+    if captured:
+        count = counted(len(captured), "memory", "memories")
+        lines.append(f"\U0001f4dd Recollect: captured {count} last time: {_join_titles(captured)}")
+    if promoted:
+        lessons = counted(len(promoted), "lesson")
+        lines.append(
+            f"\u2b06\ufe0f Recollect: {lessons} promoted to active rules: {_join_titles(promoted)}"
         )
-    return "Recollect: " + " \u00b7 ".join(parts) if parts else ""
+    if learnings:
+        lines.append(f"\U0001f50d Recollect: extracted {counted(learnings, 'learning')}")
+    if waiting:
+        inbox = f"{waiting} {'waits' if waiting == 1 else 'wait'} in the inbox: recollect inbox"
+        if lines:
+            lines[-1] += f" \u00b7 {inbox}"
+        else:
+            lines.append(f"Recollect: {inbox}")
+    return lines
+
+
+def _join_titles(titles: Sequence[str]) -> str:
+    return _join_names([without_full_stop(plain(title, _TITLE_CHARS)) for title in titles])
 
 
 def _join_names(names: Sequence[str]) -> str:
@@ -98,12 +114,13 @@ def are_shown(app: App, host: str) -> bool:
     return app.settings.switch(SETTING) and Ability.NOTICES in agents.agent(host).ABILITIES
 
 
-def add(app: App, line: str) -> None:
-    """A line for the next event that shows one."""
-    if not line or not app.settings.switch(SETTING):
+def add(app: App, *lines: str) -> None:
+    """Lines for the next event that shows one."""
+    new = [line for line in lines if line]
+    if not new or not app.settings.switch(SETTING):
         return
     store = app.writer(app.scope)  # not the reader: this transaction may have added another
-    NOTICES.write(store, [*NOTICES.read(store), line])
+    NOTICES.write(store, [*NOTICES.read(store), *new])
 
 
 def waiting(app: App) -> list[str]:

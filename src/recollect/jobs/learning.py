@@ -391,18 +391,19 @@ def finish_session(app: App, part: SessionPart) -> Callable[[], None] | None:
         ]
         if not part.past:
             waiting = sum(memory.status is Status.CANDIDATE for memory in new)
-            by_id = {id: store.get(id) for id in promoted} | {one.id: one for one in new}
-            active = [
-                one
-                for one in by_id.values()
-                if one is not None and one.status is not Status.CANDIDATE
+            captured = [
+                one for one in new if one.status is not Status.CANDIDATE and one.id not in promoted
             ]
-            active.sort(
-                key=lambda one: one.kind is not Kind.RULE
-            )  # what came into force, then what was worked on
-            notices.add(
-                app, notices.session_line([one.title for one in active], waiting + extracted)
+            # What came into force, then what was worked on.
+            captured.sort(key=lambda one: one.kind is not Kind.RULE)
+            lessons = [one.title for id in promoted if (one := store.get(id)) is not None]
+            lines = notices.session_lines(
+                [one.title for one in captured],
+                promoted=lessons,
+                learnings=extracted,
+                waiting=waiting + extracted,
             )
+            notices.add(app, *lines)
         counts = {"captured": len(new), "promoted": len(promoted), "extracted": extracted}
         app.log.line("session-over", session=part.session, **counts)
 

@@ -135,7 +135,7 @@ def _extract(app: App, question: Question, acts: Sequence[Act]) -> None:
     learnt: tuple[Learning, ...] | None = language_model.ask(app, ask, acts) if ask else None
     if learnt is not None:
         new = learning.keep_learnings(app, question.session, learnt) if learnt else 0
-        notices.add(app, notices.session_line((), new))
+        notices.add(app, *notices.session_lines((), learnings=new, waiting=new))
         app.log.line("extracted", session=question.session, said=len(learnt), new=new, by="llm")
 
 

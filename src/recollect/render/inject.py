@@ -121,8 +121,30 @@ def session_start(
         # A headline that does not say all of it does not count as shown: a prompt may still bring the thread.
         if not is_short and page.shown[-1:] == [mark]:
             page.shown.pop()
-    notice = f"\U0001f504 Recollect: {counted(loaded, 'rule')} re-loaded after context compaction"
-    return page.injection(notice if is_compacted and loaded else "")
+    if is_compacted:
+        notice = (
+            f"\U0001f504 Recollect: {counted(loaded, 'rule')} re-loaded after context compaction"
+        )
+        return page.injection(notice if loaded else "")
+    left_out = {drop.id for drop in page.left_out}
+    return page.injection(
+        _loaded_notice(
+            rules=loaded,
+            notes=sum(note.id not in left_out for note in always),
+            threads=sum(thread.id not in left_out for thread in threads),
+        )
+    )
+
+
+def _loaded_notice(*, rules: int, notes: int, threads: int) -> str:
+    """What a person is told that a session begins with. Empty: with nothing."""
+    counts = (
+        (rules, "rule", "rules"),
+        (notes, "always-load entry", "always-load entries"),
+        (threads, "open thread", "open threads"),
+    )
+    named = [counted(count, one, many) for count, one, many in counts if count]
+    return f"Recollect: loaded {', '.join(named)}" if named else ""
 
 
 def prompt(
