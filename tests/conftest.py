@@ -7,6 +7,7 @@ import ipaddress
 import os
 import socket
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,13 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("recollect")
 
 
+def set_time_zone(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Of this process, and of those that it starts."""
+    monkeypatch.setenv("TZ", name)
+    if hasattr(time, "tzset"):
+        time.tzset()
+
+
 @pytest.fixture(autouse=True)
 def private_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A home, a Recollect home and an empty working folder of the test's own."""
@@ -48,6 +56,7 @@ def private_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(home))
     monkeypatch.setenv("RECOLLECT_HOME", str(home / ".recollect"))
+    set_time_zone(monkeypatch, "UTC")
     monkeypatch.chdir(work)
     umask = os.umask(0o022)
     yield

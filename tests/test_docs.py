@@ -85,7 +85,7 @@ def test_a_command_that_does_not_exist_is_noticed():
         "pin x",
         "demo",
     ]
-    for wrong in ("qwertz", "pin x --colour red", "rule ad x", "pin"):
+    for wrong in ("qwertz", "show x --colour red", "rule ad x", "pin"):
         with pytest.raises(click.UsageError):
             parsed(wrong)
 

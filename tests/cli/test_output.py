@@ -154,7 +154,7 @@ def test_the_demo_shows_the_main_job_and_leaves_nothing(tmp_path: Path):
     for words in (
         'noted "Use pnpm, not npm"',
         "`pnpm test` fails here",
-        "Undid inbox accept",
+        "is waiting in the inbox again.",
         "recollect install",
     ):
         assert words in said

@@ -188,7 +188,7 @@ def test_an_agent_rates_merges_and_takes_back_and_is_told_where_it_erred(install
     texts, failed = zip(*session.asked[-1].results(), strict=True)
     assert failed == (False, False, False, True, True, False)
     wanted = (
-        "Relevance score: 1.00 → 0.75", f"Merged {other} into {one}; both ids lead to it.", "Undid merge",
+        "Relevance score: 1.00 → 0.75", f"Merged {other} into {one}; both ids lead to it.", "Undone: the thread",
         "fewer than two messages", "Did you mean aggressive?", '"thread active"',
     )  # fmt: skip
     assert all(words in text for words, text in zip(wanted, texts, strict=True)), texts

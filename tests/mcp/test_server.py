@@ -110,7 +110,7 @@ def test_focus_rating_merging_splitting_and_undo_take_effect(shared: House):
         shown = talk.text("ai_split", thread_id=c, topics=["database"], dry_run=True)
         assert shown.startswith("Dry run: nothing was written.")
         assert "is new" in talk.text("ai_split", thread_id=c, topics=["database"])
-        assert "Undid split" in talk.text("ai_undo")
+        assert "is complete again" in talk.text("ai_undo")
 
 
 def test_suggestions_and_compaction_are_data_within_the_limit(shared: House):
@@ -136,7 +136,7 @@ def test_suggestions_and_compaction_are_data_within_the_limit(shared: House):
         assert foretold["actions"] == done["actions"]
         assert done["left_out"]["actions"] > 0
         assert done["summary"].startswith("Compaction complete. 90 → ")
-        assert "Undid compact" in talk.text("ai_undo")
+        assert "threads are active again" in talk.text("ai_undo")
         assert talk.data("ai_suggestions")["health"]["active_threads"] == 90
 
 

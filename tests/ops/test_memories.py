@@ -390,7 +390,9 @@ def test_what_was_undone_says_how_to_do_it_again(app: App):
     )
     undo(app, changed(back))
     assert len(threads(app).cards) == 1
-    assert undo(app).summary.startswith("Undid pin"), "what was done again can be undone again"
+    assert undo(app).summary.startswith("Undone: the thread \u201ca\u201d"), (
+        "what was done again can be undone again"
+    )
     assert threads(app).cards == ()
 
 
@@ -538,7 +540,7 @@ def test_the_journal_says_whose_words_a_change_keeps(service: App, open_app: Ope
     session(service, tmp_path, "s-2")
     Talk(service).say("no, we use tabs here, not spaces")
     person = open_app()
-    assert undo(person).summary.startswith("Undid capture: Rule rule_")
+    assert undo(person).summary.endswith("\u201d is no longer in force.")
     memories.pin(service, "Deploys go through staging")
     rules.add(service, "Use tabs")
     put(service.home.vault, "deploy.md", "# Deploy\nAsk Anna first.\n")

@@ -218,7 +218,9 @@ def test_what_was_done_is_said_though_others_look(
     assert [entry.op for _, entry in memories.log(app).entries] == [
         "note restore", "note archive", "note evolve", "note save",
     ]  # fmt: skip
-    assert memories.undo(app).summary == "Undid note restore: deploy-now.md is in use again."
+    assert (
+        memories.undo(app).summary == "Undone: the note \u201cDeploy now\u201d is archived again."
+    )
 
 
 TAGGED = "<memory>\r\nThe zebra.\r\n</memory>\r\n"

@@ -118,6 +118,8 @@ RESULTS: tuple[r.Result, ...] = (
         "change_1", ("A note.",),
     ),
     r.History(((r.Scope.PROJECT, r.Entry("change_1", NOW, "pin", "user", "Pinned", (DARK.id,), None, "change_2")),)),
+    p.Outcomes((p.RecordedOutcome(NOW, "failure", "Bash: npm test", "ENOENT", "s-1", ((TABS.id, "Use tabs"),)),), 2),
+    p.Outcomes((), 0),
     r.History(()),
     r.Overview("0.1", "/h", "shop", "/p", ((r.Scope.PROJECT, "/h/m.db", COUNTS),), 1, ("/h/set-aside/m.db",), 2),
     r.Overview("0.1", "/h", None, None, (), 0, (), 0),

@@ -284,7 +284,7 @@ def test_a_recall_reads_exactly_so():
 
     assert text(answer) == (
         "# Memory Recall: sign in\n"
-        "Query executed at: 2026-02-01 08:30:00\n\n"
+        "Query executed at: 2026-02-01 08:30:00 UTC\n\n"
         "## Matching Threads (2 found)\n\n"
         "### [ACTIVE] OAuth login\n"
         "Weight: 0.85 | Topics: auth, web\n"
@@ -348,7 +348,7 @@ def test_the_turns_of_one_thread_share_a_block_and_are_quoted_with_their_dates()
 
 def test_small_recalls_have_the_same_shape():
     assert text(recalled()) == (
-        "# Memory Recall: sign in\nQuery executed at: 2026-02-01 08:30:00\n\n## Matching Threads (0 found)"
+        "# Memory Recall: sign in\nQuery executed at: 2026-02-01 08:30:00 UTC\n\n## Matching Threads (0 found)"
         "\n\nNothing matches."
     )
     assert "(searched by words alone: no model)" in text(recalled(how="words alone: no model"))

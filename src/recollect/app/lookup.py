@@ -54,6 +54,7 @@ def find_memory(app: App, name: str) -> tuple[Scope, Memory]:
         part = name.casefold()
         ids = [one.id for one in near if one.title.casefold() == part or one.id.endswith(part)]
         ids = ids or [one.id for one in near if part in one.id or part in one.title.casefold()]
+        ids = ids or note_files.notes_called_in_part(app, name)
     # An id that was merged into another memory leads to that one, and is no second candidate.
     fitting = list(
         {memory.id: (scope, memory) for scope, memory in filter(None, map(app.exact, ids))}.values()

@@ -193,6 +193,19 @@ def notes_called(app: App, name: str) -> list[str]:
     return found[min(found)] if found else []
 
 
+def notes_called_in_part(app: App, name: str) -> list[str]:
+    """Their ids, where a file's name only begins with this, or else only contains it; active before archived ones."""
+    part = page.normal_name(name)
+    found: dict[tuple[bool, bool], list[str]] = defaultdict(list)
+    for scope in vault_scopes(app):
+        for path, known in NOTE_FILES.find_all(app.reader(scope)).items():
+            stem = page.normal_name(page.stem(path))
+            if part in stem and known.stamp != NO_FILE:
+                is_archived = page.place_of(path).status is Status.ARCHIVED
+                found[is_archived, not stem.startswith(part)].append(known.id)
+    return found[min(found)] if found else []
+
+
 def write(app: App, scope: Scope, store: Store, changes: Sequence[FileChange]) -> None:
     """All or none, in the transaction of the rest of the plan. Conflict where a file is not what the plan knew."""
     vault = vault_of(app, scope)

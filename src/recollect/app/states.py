@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from recollect.agents import DEFAULT_HOST, Cursor
 from recollect.base.errors import HomeRefused
 from recollect.base.files import write_view
+from recollect.base.local_time import local_day
 from recollect.base.moment import Moment
 from recollect.base.structs import Struct, field, replace
 from recollect.model.ask import Use
@@ -300,7 +301,7 @@ def count_captured(app: App, reason: str) -> None:
 
 def count_answer(app: App, event: str, told: int, chars: int, took_ms: float) -> None:
     """For `figures`: an event was answered."""
-    store, day = app.writer(app.scope), app.clock.now().iso()[:10]
+    store, day = app.writer(app.scope), local_day(app.clock.now())
     days, times, is_prompt = DAYS.read(store), HOOK_TIMES.read(store), event == EventName.PROMPT
     before = days.pop(day, DayCounts())
     answered = before.answered + (is_prompt and told > 0)

@@ -41,6 +41,12 @@ class Moment(Struct):
         """`20260201_083000`, as it stands in ids."""
         return self.datetime().strftime("%Y%m%d_%H%M%S")
 
+    @classmethod
+    def of_stamp(cls, stamp: str) -> Moment:
+        """The begin of a stamp is enough: `20260201_0830`. Raises ValueError."""
+        whole = stamp + "00000101_000000"[len(stamp) :]
+        return cls.of(datetime.strptime(whole, "%Y%m%d_%H%M%S").replace(tzinfo=UTC))
+
     def plus(self, *, seconds: float = 0, days: float = 0) -> Moment:
         return Moment(self.micros + round((seconds + days * DAY_SECONDS) * 1_000_000))
 

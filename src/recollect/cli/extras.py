@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recollect.base.errors import NotFound, RecollectError
+from recollect.base.local_time import local_minute
+from recollect.base.moment import Moment
 from recollect.base.paths import Home, home
 from recollect.base.settings import environment
 from recollect.base.text import json_visible, visible
@@ -296,5 +298,7 @@ def _show(found: dict[str, Any], as_json: bool) -> None:
     for name, value in (found | {"projects": ", ".join(projects) or "none open"}).items():
         if isinstance(value, dict):
             value = "; ".join(f"{why} ({count})" for why, count in value.items())
+        if name == "started_at":
+            value = local_minute(Moment.parse(value))
         if value != "":
             click.echo(visible(f"{name.replace('_', ' '):<16} {value}"))

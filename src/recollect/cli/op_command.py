@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from enum import Enum
 from functools import partial
@@ -19,6 +19,7 @@ from recollect.app.lookup import find_like
 from recollect.base.errors import BadInput, NotFound, PasswordMissing, RecollectError
 from recollect.base.files import write_private
 from recollect.base.text import one_line, visible
+from recollect.cli import free_text
 from recollect.cli.output import Bar, print_blocks, print_result
 from recollect.model.memory import Status
 from recollect.model.result import Card, Checkup, Done, OtherRule, Verified
@@ -26,7 +27,12 @@ from recollect.ops.table import Effect, Op, Parameter
 from recollect.render.blocks import Line, Tone
 
 _MAX_STDIN_BYTES = 20_000_000
+_FREE_TEXT = frozenset({"WORDS", "PROMPT", "TEXT", "[TEXT]", "TOPIC", "[TOPIC]", "[CONTEXT]"})
+_ALL = 100_000  # what `--all` means for a limit
 _NAMES_A_MEMORY = frozenset({"ID", "[ID]", "NAME", "FROM", "TO", "KEPT", "OTHER"})
+_FREE_TEXT_HELP = (
+    "Words need no quotes. Options come before or after them; after -- everything is a word."
+)
 _KEYS = "[a]ccept  [e]dit  [r]eject  [s]kip  [q]uit"
 _PAIR_KEYS = "keep [b]oth  the [n]ewer  the [o]lder  [s]kip  [q]uit"
 _KEPT = {"b": "both", "n": "newer", "o": "older"}
@@ -37,6 +43,9 @@ def command_of(op: Op, name: str = "") -> click.Command:
     """`name`: how it was called, where that is an alias."""
     wanted = op.parameters
     inputs: list[click.Parameter] = [_argument(p) if p.positional else _option(p) for p in wanted]
+    has_limit = any(p.name == "limit" for p in wanted)
+    if has_limit:
+        inputs.append(click.Option(["--all", "no_limit"], is_flag=True, help="Show all of them."))
     inputs.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."))
     if op.effect is not Effect.READ:
         inputs.append(
@@ -47,16 +56,91 @@ def command_of(op: Op, name: str = "") -> click.Command:
     if op.erases:
         inputs.append(click.Option(["--yes", "-y"], is_flag=True, help="Do not ask."))
 
-    def run(as_json: bool, dry_run: bool = False, yes: bool = False, **given: Any) -> int:
+    def run(
+        as_json: bool,
+        dry_run: bool = False,
+        yes: bool = False,
+        no_limit: bool = False,
+        **given: Any,
+    ) -> int:
+        if no_limit:
+            given["limit"] = _ALL
         return _run(op, values_from(wanted, given), as_json=as_json, dry_run=dry_run, yes=yes)
 
-    # \b keeps click from wrapping: columns stay columns, and an example can be copied.
-    positional = "\n".join(f"  {p.arg.metavar:<10} {p.arg.help}" for p in wanted if p.positional)
-    described = f"{op.summary}\n\n\b\n{positional}" if positional else op.summary
+    # \b keeps click from wrapping: an example can be copied.
     epilog = f"\b\nExample: recollect {op.example}"
-    return click.Command(
-        name or op.name.split()[-1], callback=run, params=inputs, help=described, epilog=epilog
+    command = OpCommand(
+        name or op.name.split()[-1], callback=run, params=inputs, help=op.summary, epilog=epilog
     )
+    command.arguments = [(p.arg.metavar, p.arg.help) for p in wanted if p.positional]
+    command.is_question = op.effect is Effect.READ
+    return command
+
+
+class OpCommand(click.Command):
+    """Its help explains the arguments, too; and where the last one is free text, words need no quotes."""
+
+    arguments: Sequence[tuple[str, str]] = ()
+    is_question = (
+        False  # a wrong value is a mistake in what is written, and a word in what is asked
+    )
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_help_text(ctx, formatter)
+        if self.arguments:
+            with formatter.section("Arguments"):
+                formatter.write_dl(list(self.arguments))
+        if self._has_free_text():
+            formatter.write_paragraph()
+            formatter.write_text(_FREE_TEXT_HELP)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if self._has_free_text():
+            args = self._separate(ctx, args)
+        return super().parse_args(ctx, args)
+
+    def _has_free_text(self) -> bool:
+        return bool(self.arguments) and self.arguments[-1][0] in _FREE_TEXT
+
+    def _separate(self, ctx: click.Context, args: list[str]) -> list[str]:
+        flags = _flags_of_command(self, ctx, checks_values=self.is_question)
+        try:
+            separated = free_text.separate(args, flags, named=len(self.arguments) - 1)
+        except free_text.Misspelt as problem:
+            raise click.UsageError(
+                f"No such option: {problem.given}. Did you mean {problem.meant}? Put -- before the words"
+                " to take it as one.",
+                ctx,
+            ) from None
+        if separated.between:
+            said = f"{' '.join(separated.between)} was taken as words: options come before or after them."
+            click.echo(visible(f"recollect: {said}"), err=True)
+        return [*separated.options, "--", *separated.words] if separated.words else args
+
+
+def _flags_of_command(
+    command: click.Command, ctx: click.Context, *, checks_values: bool
+) -> dict[str, free_text.Flag]:
+    flags: dict[str, free_text.Flag] = {}
+    for option in command.get_params(ctx):
+        if not isinstance(option, click.Option):
+            continue
+        takes_value = not option.is_flag and not option.count
+        flag = free_text.Flag(takes_value)
+        if checks_values:
+            flag = flag._replace(fits=partial(_fits, option, ctx))
+        for name in (*option.opts, *option.secondary_opts):
+            flags[name] = flag
+    return flags
+
+
+def _fits(option: click.Option, ctx: click.Context, value: str) -> bool:
+    """Whether a value could be meant for the option."""
+    try:
+        option.type.convert(value, option, ctx)
+    except click.UsageError:
+        return False
+    return True
 
 
 def _run(op: Op, values: dict[str, Any], *, as_json: bool, dry_run: bool, yes: bool) -> int:
@@ -65,15 +149,8 @@ def _run(op: Op, values: dict[str, Any], *, as_json: bool, dry_run: bool, yes: b
             values = edit_in_editor(app, values)
         if op.name == "install" and not as_json:
             values = choose_agents(app, values)
-        if any(values[name] for name in op.erases) and not (yes or dry_run):
-            if not sys.stdin.isatty():
-                message = (
-                    f"`{op.name} --{op.erases[0]}` cannot be undone, and nobody is there to ask."
-                )
-                raise BadInput(message, hint="Add --yes, or --dry-run to look.")
-            for found in (app.find(name)[1] for name in values["names"]):
-                click.echo(visible(f"  {found.id[-6:]}  {one_line(found.title)}"), err=True)
-            click.confirm("This cannot be undone. Go on?", abort=True, err=True)
+        if not (yes or dry_run):
+            confirm(app, op, values)
         if op.effect is Effect.READ and op.reads_memories and app.home.teams.is_dir():
             _refresh_team_copy(app)
         try:
@@ -107,6 +184,26 @@ def _ask_password(values: dict[str, Any]) -> dict[str, Any]:
     return {**values, "url": add_password(values["url"], password)}
 
 
+def confirm(app: App, op: Op, values: dict[str, Any]) -> None:
+    """Asks before what cannot be undone, or does much at once."""
+    is_final = any(values[name] for name in op.erases)
+    given = [name for name in (*op.erases, *op.asks) if values[name]]
+    if not given:
+        return
+    if not sys.stdin.isatty():
+        why = "cannot be undone" if is_final else "changes much at once"
+        message = f"`{op.name} --{given[0]}` {why}, and nobody is there to ask."
+        raise BadInput(message, hint="Add --yes, or --dry-run to look.")
+    for found in (app.find(name)[1] for name in values["names"]):
+        click.echo(visible(f"  {found.id[-6:]}  {one_line(found.title)}"), err=True)
+    if any(values[name] for name in op.asks):
+        with closing(App.open(current_folder(), dry_run=True)) as looking:
+            foretold = op.function(looking, **values)
+        click.echo(visible(getattr(foretold, "summary", "")), err=True)
+    question = "This cannot be undone. Go on?" if is_final else "Go on?"
+    click.confirm(question, abort=True, err=True)
+
+
 def values_from(wanted: list[Parameter], given: dict[str, Any]) -> dict[str, Any]:
     return {p.name: _value(p, given[p.name]) for p in wanted}
 
@@ -122,9 +219,12 @@ def current_folder() -> Path:
 
 def _argument(p: Parameter) -> click.Argument:
     shown = p.arg.metavar or p.name.upper()
+    is_repeated = p.arg.many or shown in _FREE_TEXT
+    metavar = shown
+    if is_repeated:
+        metavar = f"{shown}..." if p.required or shown.startswith("[") else f"[{shown}]..."
     return click.Argument(
-        [p.name], required=p.required, nargs=-1 if p.arg.many else 1,
-        metavar=shown if not p.arg.many else f"{shown}..." if p.required else f"[{shown}]...",
+        [p.name], required=p.required, nargs=-1 if is_repeated else 1, metavar=metavar,
         shell_complete=_complete_ids if shown in _NAMES_A_MEMORY else None,
     )  # fmt: skip
 
@@ -161,6 +261,8 @@ def _option(p: Parameter) -> click.Option:
 
 
 def _value(p: Parameter, given: Any) -> Any:
+    if isinstance(given, tuple) and p.type is str:  # free text: its words, or none
+        given = " ".join(given) if given else None
     given = p.default if given is None else given
     if p.arg.stdin and given == "-":
         return _from_stdin()
@@ -221,7 +323,7 @@ def _review_inbox(as_json: bool) -> None:
     from recollect.ops import rules
 
     with closing(App.open(Path.cwd())) as app:
-        waiting = rules.list_inbox(app)
+        waiting = rules.list_inbox(app, limit=_ALL)
         if as_json or not waiting.cards or not _has_terminal():
             print_result(app, waiting, as_json=as_json)
             return

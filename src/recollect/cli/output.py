@@ -4,6 +4,7 @@ passes `visible` first: stored text cannot move the cursor, set the clipboard or
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import time
@@ -20,15 +21,20 @@ from recollect.model.codec import encode
 from recollect.model.plan import Create
 from recollect.model.result import Cards, Done, Found, Recalled, Result, Shown
 from recollect.render.blocks import Block, Line, Tone
-from recollect.render.terminal import blocks
+from recollect.render.terminal import blocks, cut_note
 
 _MAX_WIDTH = 110
 _GAP = "  "
+_BARS = " \u2502"  # spaces, and what frames a text
+# Leading spaces or a frame, and a few short cells of a table-like line, each with two spaces after it.
+_COLUMNS = re.compile(r"[ \u2502]*(?:[^ ](?:[^ ]| (?! )){0,24} {2,}){0,2}")
 
 
 def print_result(app: App, result: Result, *, as_json: bool) -> None:
     if as_json:
         print_json(encode(result))
+        if said := cut_note(result):
+            click.echo(f"recollect: {said}", err=True)
     else:
         print_blocks(blocks(result, now=app.clock.now()))
         _remember(app, result)
@@ -41,17 +47,23 @@ def print_json(value: object) -> None:
 def print_blocks(shown: Iterable[Block]) -> None:
     environ = environment()
     coloured = sys.stdout.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
-    for text, tone in lines(shown, width=min(_MAX_WIDTH, shutil.get_terminal_size().columns)):
+    columns = shutil.get_terminal_size().columns
+    # A pipe gets whole lines, for programs that look for a sentence, unless somebody asks for a width.
+    is_wrapped = sys.stdout.isatty() or "COLUMNS" in environ
+    wrap = min(_MAX_WIDTH, columns) if is_wrapped else 0
+    for text, tone in lines(shown, width=min(_MAX_WIDTH, columns), wrap=wrap):
         style: dict[str, Any] = (
             {tone.value: True} if tone in (Tone.TITLE, Tone.DIM) else {"fg": tone.value}
         )
         click.echo(click.style(text, **style) if coloured and tone else text)
 
 
-def lines(shown: Iterable[Block], *, width: int) -> Iterator[tuple[str, Tone]]:
+def lines(shown: Iterable[Block], *, width: int, wrap: int = 0) -> Iterator[tuple[str, Tone]]:
+    """Tables fit into `width`; text is broken between words at `wrap`, if that is not 0."""
     for block in shown:
         if isinstance(block, Line):
-            yield visible(block.text), block.tone
+            text = visible(block.text)
+            yield _wrapped(text, wrap) if wrap and not block.is_verbatim else text, block.tone
             continue
         rows = [[visible(one_line(cell)) for cell in row] for row in (block.columns, *block.rows)]
         widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
@@ -61,6 +73,38 @@ def lines(shown: Iterable[Block], *, width: int) -> Iterator[tuple[str, Tone]]:
         for number, row in enumerate(rows):
             cells = [_fit(cell, wide) for cell, wide in zip(row, widths, strict=True)]
             yield _GAP.join(cells).rstrip(), Tone.PLAIN if number else Tone.DIM
+
+
+def _wrapped(text: str, width: int) -> str:
+    return "\n".join(part for line in text.split("\n") for part in _wrapped_line(line, width))
+
+
+def _wrapped_line(line: str, width: int) -> Iterator[str]:
+    """Broken between words; what follows is indented like the text above it. A long word stays whole."""
+    if _width(line) <= width:
+        yield line
+        return
+    hanging = _hanging_indent(line, most=width // 2)
+    lead = line[: len(hanging)]
+    words: list[str] = []
+    used = _width(lead)
+    for word in line[len(hanging) :].split(" "):
+        wide = _width(word)
+        if words and used + wide > width:
+            yield (lead + " ".join(words)).rstrip()
+            lead, words, used = hanging, [], _width(hanging)
+        words.append(word)
+        used += wide + 1
+    yield (lead + " ".join(words)).rstrip()
+
+
+def _hanging_indent(line: str, *, most: int) -> str:
+    """Below the last column that the line begins with, or below its first word."""
+    begins = _COLUMNS.match(line)
+    start = begins.end() if begins else 0
+    if start > most:
+        start = len(line) - len(line.lstrip(_BARS))
+    return "".join(char if char in _BARS else " " for char in line[:start])
 
 
 def _width(text: str) -> int:

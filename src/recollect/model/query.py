@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from recollect.base.moment import Moment
 from recollect.base.structs import Struct
-from recollect.model.memory import Condition, Kind, Lane, Memory, Message, Status
+from recollect.model.memory import Condition, Kind, Lane, Memory, Message, RuleType, Status
 from recollect.model.session import ledger_mark, turn_mark
 
 # What questions and prompts reach, threads that age alone has archived included: age never hides.
@@ -16,6 +16,9 @@ REACHED = (Status.ACTIVE, Status.SUSPENDED)
 # How memories came to be shown without a search, in the record of a recall.
 ALWAYS_LOADED, ABOUT_CALL = "what is always loaded", "rules that bear on the call"
 BY_FILTERS = "filters alone"
+
+
+BEYOND_LIMIT = "beyond the limit"  # why something that matches was left out
 
 
 class Aged(
@@ -37,6 +40,7 @@ class Query(
     aged: Aged | None = None
     condition: Condition | None = None  # of a question alone; lists go by the two above
     lane: Lane | None = None
+    rule_type: RuleType | None = None  # of a list alone
     topic: str = ""
     tag: str = ""
     group: str = ""

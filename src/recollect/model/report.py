@@ -24,9 +24,33 @@ class Happening(Struct):  # something that memory did, in one sentence
 
 class Activity(Struct):
     items: tuple[Happening, ...]  # newest first
+    is_cut: bool = False  # there are more
 
     def as_json(self) -> Json:
         return [encode(item) for item in self.items]
+
+
+class RecordedOutcome(Struct):  # how something ended, and the memories that had a part in it
+    at: Moment
+    ending: str
+    did: str  # the tool, the subagent or the person, and what was done
+    came: str  # what came of it: the head of an error, what the person said
+    session: str
+    memories: tuple[tuple[str, str], ...] = ()  # id and title
+
+    def as_json(self) -> dict[str, Json]:
+        memories: list[Json] = [{"id": id, "title": title} for id, title in self.memories]
+        data: dict[str, Json] = {"at": self.at.iso(), "ending": self.ending, "did": self.did}
+        return data | {"came": self.came, "session": self.session, "memories": memories}
+
+
+class Outcomes(Struct):
+    items: tuple[RecordedOutcome, ...]  # newest first
+    total: int
+
+    def as_json(self) -> Json:
+        outcomes: list[Json] = [item.as_json() for item in self.items]
+        return {"outcomes": outcomes, "shown": len(self.items), "total": self.total}
 
 
 class Candidate(Struct):  # a memory that was judged for a prompt

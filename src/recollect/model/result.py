@@ -13,7 +13,7 @@ from recollect.model.codec import Json, encode, version_of
 from recollect.model.memory import Bridge, Condition, Memory, Message, Status
 from recollect.model.plan import Plan, change_json
 from recollect.model.query import Drop, Hit
-from recollect.model.report import Activity, Figures, Trial
+from recollect.model.report import Activity, Figures, Outcomes, Trial
 from recollect.model.timeline import Quote, Sessions, Timeline
 
 MAX_JSON_CHARS = 8_000  # of a recall, as its text has; in full, and by id, there is no limit
@@ -47,6 +47,7 @@ class Entry(Struct):  # one change in the journal
     purged: bool = False
     differences: tuple[Difference, ...] = ()  # only where they were asked for
     unlisted: int = 0  # memories that it touched beyond those listed
+    text: str = ""  # what it did, in words; empty where nobody asked
 
     @property
     def memory_count(self) -> int:
@@ -221,6 +222,7 @@ class Found(Struct):  # what a question found, what was left out and why, and ho
     ] = ()  # how many more would have been found with another status filter
     judged: tuple[Hit, ...] = ()  # for a prompt: the best candidates, shown or not
     nearest: tuple[Recollection, ...] = ()  # where nothing matches: what came nearest
+    beyond: int = 0  # how many more match, beyond the limit
 
     def as_json(self) -> dict[str, Json]:
         data: dict[str, Json] = {
@@ -231,6 +233,7 @@ class Found(Struct):  # what a question found, what was left out and why, and ho
         }
         left: dict[str, Json] = {str(status): count for status, count in self.left_out}
         data["matches"] = len({one.hit.memory.id for one in self.found})
+        data |= {"shown": len(self.found), "total": len(self.found) + self.beyond}
         data |= {"hits": encode(self.found), "left_out": left, "dropped": encode(self.drops)}
         return _with(data, nearest=[*map(_named, self.nearest)])
 
@@ -299,12 +302,14 @@ class Done(
 
 class History(Struct):
     entries: tuple[tuple[Scope, Entry], ...]
+    is_cut: bool = False  # there are more
 
     def as_json(self) -> Json:
         listed: list[Json] = []
         for scope, entry in self.entries:
             data = {**encode(entry), "scope": str(scope)}
-            listed.append(_with(data, differences=data.pop("differences")))
+            differences, text = data.pop("differences"), data.pop("text")
+            listed.append(_with(data, text=text, differences=differences))
         return listed
 
 
@@ -445,6 +450,9 @@ class Summary(
     summary: str
     facts: Mapping[str, Json]
     notes: tuple[str, ...] = ()
+    is_verbatim: bool = (
+        False  # lines that must stay as they are: for programs, or differences between files
+    )
 
     def as_json(self) -> dict[str, Json]:
         return {"summary": self.summary, **self.facts, "notes": list(self.notes)}
@@ -470,7 +478,7 @@ class Tour(Struct):
 Result = (
     Cards | Shown | Found | Recalled | Reasons | Done | History | Overview
     | Suggested | Compacted | Verified | Checkup | Configured | Summary | Tour | Activity | Trial | Figures
-    | Sessions | Timeline
+    | Sessions | Timeline | Outcomes
 )  # fmt: skip
 
 

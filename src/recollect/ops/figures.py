@@ -1,13 +1,15 @@
-"""`figures`: what happened day by day (UTC), how quick hooks were, and what memory holds and costs."""
+"""`figures`: what happened day by day (local time), how quick hooks were, and what memory holds and costs."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from datetime import date, timedelta
 from typing import Annotated
 
 from recollect.app.core import App, backups_of
 from recollect.app.states import DAYS, HOOK_TIMES, SPENT, DayCounts
+from recollect.base.local_time import day_start, local_day
 from recollect.base.moment import Moment
 from recollect.base.text import estimate_tokens
 from recollect.model.report import Day, Figures, StoreSize
@@ -24,13 +26,14 @@ def figures(
     days: Annotated[int, Arg(f"How many days back, 1 to {_MAX_DAYS}.", metavar="N")] = _MAX_DAYS,
 ) -> Figures:
     now, most = app.clock.now(), int(clamp("days", days, 1, _MAX_DAYS)[0])
-    names = [now.plus(days=-back).iso()[:10] for back in reversed(range(most))]
+    names = _last_days(now, most)
     kinds, sources, kept = Counter[str](), Counter[str](), Counter[str]()
     for _, store in app.scopes():
-        for total, more in zip(
-            (kinds, sources, kept), store.tally(Moment.parse(names[0])), strict=True
-        ):
-            total.update(more)
+        own_kinds, own_sources, minutes = store.tally(day_start(names[0]))
+        kinds.update(own_kinds)
+        sources.update(own_sources)
+        for minute, made in minutes.items():
+            kept[local_day(Moment.of_stamp(minute))] += made
     store, spent = app.reader(app.scope), SPENT.read(app.reader(Scope.USER))
     counted, times = DAYS.read(store), HOOK_TIMES.read(store)
     return Figures(
@@ -38,6 +41,12 @@ def figures(
         {event: _percentiles(own) for event, own in sorted(times.items()) if own},
         {name: spent[name] for name in names if name in spent}, tuple(_size(app, scope) for scope, _ in app.scopes()),
     )  # fmt: skip
+
+
+def _last_days(now: Moment, most: int) -> list[str]:
+    """The names of the last days here, oldest first, whatever summer time does to their length."""
+    today = date.fromisoformat(local_day(now))
+    return [str(today - timedelta(days=back)) for back in reversed(range(most))]
 
 
 def _day(name: str, counted: DayCounts, kept: int) -> Day:

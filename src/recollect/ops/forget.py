@@ -30,6 +30,7 @@ from recollect.model.plan import Alias, Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Done, Scope, Summary
 from recollect.ops import memories, notes, validate
+from recollect.ops.project_forgetting import forget_project
 from recollect.ops.table import Arg
 from recollect.vault import dialects
 
@@ -51,18 +52,23 @@ def forget(
     group: Annotated[
         str | None, Arg("With --purge: everything that came from this session or import.")
     ] = None,
+    project: Annotated[
+        bool, Arg("Everything of this project; `undo` brings it back, unless --purge is given.")
+    ] = False,
     candidates: Annotated[bool, Arg("Show the memories used least; changes nothing.")] = False,
     run: Annotated[
         bool, Arg("Review the memories used least now, whatever the schedule says.")
     ] = False,
 ) -> Summary | Done:
-    if bool(names or group) + candidates + run > 1 or (delete and purge):
+    if bool(names or group) + project + candidates + run > 1 or (delete and (purge or project)):
         raise BadInput(
             "These options exclude each other.",
-            hint="Name memories, or give --candidates or --run.",
+            hint="Name memories, or give --project, --candidates or --run.",
         )
+    if project and not purge:
+        return forget_project(app)
     if purge or group:
-        return erase(app, names, group=group)
+        return erase(app, names, group=group, project=project)
     if run and not app.dry_run:
         lines = runner.run_by_hand(app, FORGETTING)
         summary = "Reviewed the memories used least." if lines else "There is no memory here yet."
@@ -255,20 +261,16 @@ def _name(memory: Memory) -> str:
     return f"{where} ({clip(one_line(memory.title), 60)})"
 
 
-def erase(app: App, names: tuple[str, ...] = (), *, group: str | None = None) -> Summary:
-    """These memories, or everything that came from one session or import, with every trace."""
-    if bool(names) == bool(group):
+def erase(
+    app: App, names: tuple[str, ...] = (), *, group: str | None = None, project: bool = False
+) -> Summary:
+    """These memories, or everything that came from one session or import, or of this project, with every trace."""
+    if bool(names) + bool(group) + project != 1:
         raise BadInput("Name memories by id, or a group, not both.", hint="`recollect purge ID`")
-    named = [memories.find_id(app, name) for name in names]
-    for scope, store in app.scopes() if group else ():
-        named += [
-            (scope, one.id)
-            for one in store.find(Query(group=storable(group or ""), limit=_NO_LIMIT))
-        ]
+    named, kept_files = _to_erase(app, names, group, project=project)
     if not named:
-        raise NotFound(
-            f"No memory came from {group!r}.", hint="`recollect show ID` names a memory's group."
-        )
+        problem = f"No memory came from {group!r}." if group else "There is nothing to erase."
+        raise NotFound(problem, hint="`recollect show ID` names a memory's group.")
     wanted: dict[Scope, tuple[str, ...]] = {}
     for scope in dict.fromkeys(scope for scope, _ in named):
         reader, ids = app.reader(scope), [id for where, id in named if where is scope]
@@ -284,7 +286,7 @@ def erase(app: App, names: tuple[str, ...] = (), *, group: str | None = None) ->
         return Summary(f"Would erase {many} with every trace.", {"dry_run": True, "ids": [*listed]})
     from recollect.integrations import rule_copies
 
-    emptied, copies, left = 0, 0, []
+    emptied, copies, left = 0, 0, kept_files
     for scope, gone in wanted.items():
         store = app.writer(scope)
         _forget_files(store, gone)
@@ -319,6 +321,27 @@ def erase(app: App, names: tuple[str, ...] = (), *, group: str | None = None) ->
         "backups": copies,
     }
     return Summary(summary, facts, tuple(left))
+
+
+def _to_erase(
+    app: App, names: tuple[str, ...], group: str | None, *, project: bool
+) -> tuple[list[tuple[Scope, str]], list[str]]:
+    """The memories, and what to say about notes of this project, whose files are not ours to erase."""
+    if project:
+        app.require_project()
+        found, files = list[tuple[Scope, str]](), list[str]()
+        for memory in app.reader(Scope.PROJECT).find(Query(limit=_NO_LIMIT)):
+            path = note_files.file_of(app, Scope.PROJECT, memory)
+            if path is None:
+                found.append((Scope.PROJECT, memory.id))
+            else:
+                files.append(f"A note's file stays, and the note with it: {path}.")
+        return found, files
+    named = [memories.find_id(app, name) for name in names]
+    for scope, store in app.scopes() if group else ():
+        of_group = store.find(Query(group=storable(group or ""), limit=_NO_LIMIT))
+        named += [(scope, memory.id) for memory in of_group]
+    return named, []
 
 
 def _erase_in_copy(copy: Path, ids: tuple[str, ...]) -> bool:

@@ -20,6 +20,8 @@ from recollect.app.core import App
 from recollect.app.states import Memo
 from recollect.base.errors import BadInput, Conflict, RecollectError
 from recollect.base.files import stamp
+from recollect.base.local_time import local_minute
+from recollect.base.moment import Moment
 from recollect.base.settings import environment
 from recollect.base.text import counted
 from recollect.integrations import agent_pieces, rule_copies
@@ -235,7 +237,9 @@ def _plan(work: Work, rows: list[tuple[str, str, str]]) -> Summary:
     table = "".join(f"\n  {verb:<{wide}}  {path:<{wider}}  {what}" for verb, path, what in rows)
     diffs = [one.diff for one in work.outcomes if one.diff]
     return Summary(
-        "\n\n".join((f"{counted(len(rows), 'change')} would be made:{table}", *diffs)), _facts(work)
+        "\n\n".join((f"{counted(len(rows), 'change')} would be made:{table}", *diffs)),
+        _facts(work),
+        is_verbatim=True,
     )
 
 
@@ -289,13 +293,14 @@ def copies_status(app: App) -> dict[str, str]:
     for copies in KINDS.values():
         kept = Receipts(app).of(copies.kind, root=root)
         last = max((one.at for one in kept), default="")
+        written = f", last written {local_minute(Moment.parse(last))}" if last else ""
         state = "on" if app.settings.switch(copies.setting) else "off"
         state = (
             "on, but taken away here"
             if state == "on" and kept and all(one.off for one in kept)
             else state
         )
-        found[copies.title.lower()] = f"{state}, last written {last}" if last else state
+        found[copies.title.lower()] = f"{state}{written}"
     return found
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.app.core import App
 from recollect.base.errors import BadInput
-from recollect.base.moment import DAY_MICROS, Moment
+from recollect.base.moment import Moment
 from recollect.base.structs import replace
 from recollect.base.text import clip, one_line, storable
 from recollect.lifecycle.strength import apply_age, strength
 from recollect.model.codec import Json, encode
-from recollect.model.memory import Bridge, Condition, Kind, Lane, Memory, Status
+from recollect.model.memory import Bridge, Condition, Kind, Lane, Memory, RuleType, Status
 from recollect.model.query import REACHED, Aged, Query
 from recollect.model.result import Card, Cards, Scope, Summary
 from recollect.ops.table import Arg
@@ -125,11 +126,12 @@ def list_kind(
     limit: int,
     *,
     muted: bool = False,
+    rule_type: RuleType | None = None,
     **filters: str | None,
 ) -> Cards:
     """`filters` are those of a Query. Muted ones are listed whatever their status."""
     given: dict[str, Any] = {name: storable(value) for name, value in filters.items() if value}
-    query = Query(kinds=(kind,), **given)
+    query = Query(kinds=(kind,), rule_type=rule_type, **given)
     if status and not muted:
         query = replace(query, statuses=(status,))
         if kind is Kind.THREAD:  # nothing else ages
@@ -208,14 +210,17 @@ def card(app: App, scope: Scope, memory: Memory) -> Card:
 
 
 def read_day(name: str, text: str | None, *, days_later: int = 0) -> Moment | None:
-    """`days_later`: for a day without a time."""
+    """A day or a time as a person means it: here, unless it names a zone. `days_later`: for a day without a time."""
+    if text is None:
+        return None
+    is_day = ":" not in text and "T" not in text
     try:
-        found = Moment.parse(text) if text is not None else None
-    except (ValueError, OverflowError):
+        when = datetime.fromisoformat(text) + timedelta(days=days_later if is_day else 0)
+        return Moment.of(when if when.tzinfo else when.astimezone())
+    except (ValueError, OverflowError, OSError):
         raise BadInput(
             f"{name} is {text!r}, which is not a date.", hint="Write it as 2026-11-15."
         ) from None
-    return found.plus(days=days_later) if found and found.micros % DAY_MICROS == 0 else found
 
 
 def parse_limit(limit: int) -> int:

@@ -22,9 +22,12 @@ from recollect.model.memory import Bridge, BridgeType, Kind, Lane, Memory, Statu
 from recollect.model.plan import Alias, Link, Plan, Unlink
 from recollect.model.query import Drop
 from recollect.model.result import Cards, Done, Entry, History, Scope, Shown
+from recollect.ops.change_words import change_words
 from recollect.ops.library import Limit, Muted, card, list_kind, parse_limit
 from recollect.ops.table import Arg
 from recollect.recall.selection import is_muted
+from recollect.render.blocks import SHORT_ID
+from recollect.render.undo_words import undone_words
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -364,13 +367,12 @@ def log(
     limit: Limit = 20,
 ) -> History:
     limit, wanted = parse_limit(limit), find_id(app, memory)[1] if memory else ""
-    found = _newest_first(app, limit=limit, memory=wanted)[:limit]
-    return History(
-        tuple(
-            (scope, _with_differences(app, scope, one, wanted) if diff else one)
-            for scope, one in found
-        )
-    )
+    found = _newest_first(app, limit=limit + 1, memory=wanted)
+    entries = []
+    for scope, entry in found[:limit]:
+        entry = replace(entry, text=change_words(app.reader(scope), entry)[1])
+        entries.append((scope, _with_differences(app, scope, entry, wanted) if diff else entry))
+    return History(tuple(entries), is_cut=len(found) > limit)
 
 
 def _with_differences(app: App, scope: Scope, entry: Entry, memory: str) -> Entry:
@@ -443,7 +445,23 @@ def undo(
         )
         raise BadInput(problem, hint=note_files.USE_FILES)
     with app.as_one_change():
-        return as_one([app.undo(scope, one) for scope, one in standing])
+        done = as_one([app.undo(scope, one) for scope, one in standing])
+    return _in_words(app, done, is_redo=entry.undoes is not None)
+
+
+def _in_words(app: App, done: Done, *, is_redo: bool) -> Done:
+    """What is true now, and how to have it the other way round again."""
+
+    def memory_of(id: str) -> Memory | None:
+        stores = (store for _, store in app.scopes())
+        return next((memory for store in stores if (memory := store.get(id, follow=False))), None)
+
+    words = undone_words(done.plan, memory_of)
+    summary = f"{'Done again' if is_redo else 'Undone'}: {words}."
+    if not done.change:
+        return replace(done, summary=summary)
+    again = f"{'Undo' if is_redo else 'Redo'}: `recollect undo {done.change[-SHORT_ID:]}`"
+    return replace(done, summary=summary, notes=(again, *done.notes))
 
 
 def as_one(parts: Sequence[Done], problems: Sequence[RecollectError] = ()) -> Done:

@@ -21,6 +21,7 @@ from recollect.app.states import CURSORS
 from recollect.base import project as projects
 from recollect.base.clock import SystemClock
 from recollect.base.errors import BadInput, ModelError, NotFound
+from recollect.base.local_time import local_day, local_minute
 from recollect.base.moment import Moment
 from recollect.base.paths import Home, user_home
 from recollect.base.project import Project
@@ -221,7 +222,8 @@ def _read(app: App, project: Project, found: list[Transcript], step: Step) -> Su
 
 def _summarize(past: PastApp, project: Project, report: ImportReport) -> Summary:
     many, verb = len(report.sessions), "Would read" if past.dry_run else "Read"
-    span = f", {report.times[0].iso()[:10]} to {report.times[1].iso()[:10]}" if report.times else ""
+    days = [local_day(at) for at in report.times[:2]] if report.times else []
+    span = f", {' to '.join(days)}" if days else ""
     said = f"{report.acts['person']:,} prompts, {report.acts['tool']:,} tool calls"
     head = f"{verb} {counted(many, 'past session')} of {project.name} ({report.bytes / 1e6:,.1f} MB{span}): {said}."
     by_agent = Counter(report.sessions.values())
@@ -395,7 +397,7 @@ def _summarize_replay(project: str, sessions: int, asked: Sequence[Asked], show:
     for one in answered[:: max(1, len(answered) // show)][:show] if show else ():
         lines += [
             "",
-            f"{one.at.iso()[:16].replace('T', ' ')}  {clip(one_line(one.prompt), _PROMPT_CHARS)}",
+            f"{local_minute(one.at)}  {clip(one_line(one.prompt), _PROMPT_CHARS)}",
         ]
         told: list[Json] = []
         for hit in one.hits:

@@ -21,7 +21,7 @@ from recollect.lifecycle.strength import reinforce
 from recollect.model.codec import Json
 from recollect.model.memory import Bridge, Condition, Kind, Lane, Memory, Status
 from recollect.model.plan import Plan, Update
-from recollect.model.query import BY_FILTERS, REACHED, Hit, Query
+from recollect.model.query import BEYOND_LIMIT, BY_FILTERS, REACHED, Hit, Query
 from recollect.model.result import Found, Reasons, Recalled, Recollection, Scope
 from recollect.model.session import RecallRecord
 from recollect.ops.library import Limit, card, list_memories, parse_limit, read_day
@@ -127,9 +127,9 @@ def search(
         found = search_memory(app, asked, scope)
     record_recall(app, found)
     is_explained = explain or numbers
-    return replace(
-        found, explained=is_explained, numbers=numbers, drops=found.drops if is_explained else ()
-    )
+    beyond = sum(drop.reason == BEYOND_LIMIT for drop in found.drops)
+    drops = found.drops if is_explained else ()
+    return replace(found, explained=is_explained, numbers=numbers, drops=drops, beyond=beyond)
 
 
 def _has_filters(query: Query, scope: Scope | None) -> bool:

@@ -18,7 +18,7 @@ from recollect.base.text import one_line, storable
 from recollect.lifecycle.strength import apply_age, strength
 from recollect.model.ask import Use
 from recollect.model.memory import Kind, Memory, Note
-from recollect.model.query import REACHED, Drop, Hit, Query
+from recollect.model.query import BEYOND_LIMIT, REACHED, Drop, Hit, Query
 from recollect.model.result import Found, Recollection, Summary
 from recollect.ops.table import Arg
 from recollect.recall import model_choice
@@ -194,7 +194,7 @@ def choose_instead(
         if current is None or current[1].status not in REACHED:
             drops.append(Drop(id, "no longer there"))
         elif len(kept) == app.settings.count("MEMORY_PROMPT_HITS"):
-            drops.append(Drop(id, "beyond the limit"))
+            drops.append(Drop(id, BEYOND_LIMIT))
         else:
             scope, memory = current
             hit = known[id].hit if id in known else Hit(memory, 1.0, ())

@@ -55,11 +55,14 @@ def listing(
     app: App,
     *,
     status: Annotated[Status, Arg("Only rules with this status.")] = Status.ACTIVE,
+    type: Annotated[
+        RuleType | None, Arg("Only rules of this type; lessons are of type failure.")
+    ] = None,
     topic: Annotated[str | None, Arg("Only rules with this topic.")] = None,
     muted: Muted = False,
     limit: Limit = 50,
 ) -> Cards:
-    return list_kind(app, Kind.RULE, status, limit, muted=muted, topic=topic)
+    return list_kind(app, Kind.RULE, status, limit, muted=muted, rule_type=type, topic=topic)
 
 
 def add(
@@ -343,7 +346,7 @@ def capture(
     if jsonl:
         rows: list[Json] = [_capture_line(app, line) for line in text.split("\n") if line.strip()]
         lines = "\n".join(json.dumps(row).replace("\x7f", "\\u007f") for row in rows)
-        return Summary(lines, {"lines": rows, "dry_run": app.dry_run})
+        return Summary(lines, {"lines": rows, "dry_run": app.dry_run}, is_verbatim=True)
     draft = rule_keeping.read_prompt(app, text)
     verdict = draft.verdict
     facts: dict[str, Json] = {

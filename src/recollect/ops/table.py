@@ -61,9 +61,9 @@ class Op(NamedTuple):
     cli_only: str = ""  # why no other door offers it
     everyday: bool = False  # listed by `recollect --help`
     aliases: tuple[str, ...] = ()  # older names, listed nowhere, with the options that they imply
-    erases: tuple[
-        str, ...
-    ] = ()  # the parameters that make it impossible to undo: a person is asked first
+    # The parameters that make it impossible to undo, and those that do much at once: a person is asked first.
+    erases: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ()
 
     @property
     def reads_memories(self) -> bool:
@@ -156,6 +156,8 @@ OPS: tuple[Op, ...] = (
     Op("demo", "cli.demo:demo", _READ, _MAINTENANCE, "See it work, in a scratch home of its own.", "demo", _PERSON,
        everyday=True),
     Op("activity", "activity:activity", _READ, _MEMORIES, "List what memory did lately, newest first.", "activity"),
+    Op("outcomes", "outcomes:outcomes", _READ, _MEMORIES,
+       "List how calls and turns ended, and which memories had a part in it.", "outcomes --ending failure", _SAID),
     Op("try", "trial:try_prompt", _READ, _AGENTS, "Show what an agent would be told for a prompt, and what came near.",
        'try "how do we deploy?"'),
     Op("figures", "figures:figures", _READ, _MAINTENANCE, "Show prompts, memories, tokens and times, day by day.",
@@ -173,7 +175,8 @@ OPS: tuple[Op, ...] = (
        'edit cdd740 --title "Release checklist"'),
     Op("forget", "forget:forget", _WRITE, _MEMORIES,
        "Archive memories (`restore` brings them back), or --delete or --purge them.", "forget cdd740", _PERSON,
-       aliases=("archive", "rule retire", "delete --delete", "purge --purge"), erases=("purge", "group")),
+       aliases=("archive", "rule retire", "delete --delete", "purge --purge"), erases=("purge", "group"),
+       asks=("project",)),
     Op("restore", "notes:restore", _WRITE, _MEMORIES, "Bring back memories that were archived, replaced or muted.",
        "restore cdd740", aliases=("revive", "note restore")),
     Op("rate", "steering:rate", _WRITE, _MEMORIES, "Say whether a memory was useful, or never to show it again.",

@@ -34,6 +34,7 @@ from recollect.app.teams import (
 )
 from recollect.base.errors import BadInput, NotFound, RecollectError
 from recollect.base.ids import fresh_key
+from recollect.base.local_time import local_day
 from recollect.base.moment import Moment
 from recollect.base.structs import replace
 from recollect.base.text import counted, one_line, storable
@@ -364,7 +365,7 @@ def members(app: App) -> Summary:
     listed = sorted(found.items(), key=lambda pair: pair[1].joined_at)
     lines = [
         f"{one.name}{' (this machine)' if id == team.member else ''}, "
-        + (f"left {one.left_at.iso()[:10]}" if one.left_at else f"since {one.joined_at.iso()[:10]}")
+        + (f"left {local_day(one.left_at)}" if one.left_at else f"since {local_day(one.joined_at)}")
         for id, one in listed
     ]
     facts: dict[str, Json] = {"members": [{"id": id, **encode(one)} for id, one in listed]}

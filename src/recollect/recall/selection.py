@@ -13,7 +13,7 @@ from recollect.base.moment import Moment
 from recollect.base.structs import Struct, replace
 from recollect.base.text import one_line
 from recollect.model.memory import Condition, Memory, Rating, Status
-from recollect.model.query import REACHED, Drop, Hit, Query
+from recollect.model.query import BEYOND_LIMIT, REACHED, Drop, Hit, Query
 from recollect.model.session import is_entered
 
 FREE_HALVINGS = (
@@ -186,7 +186,7 @@ def select(ranked: Iterable[Hit], query: Query) -> Selection:
             return f"says the same as {texts[text]}"
         if turns[key] == query.turns:
             return "other turns of it match better"
-        return "beyond the limit" if len(hits) == query.limit else ""
+        return BEYOND_LIMIT if len(hits) == query.limit else ""
 
     for hit in ranked:
         key = hit.store, hit.memory.id

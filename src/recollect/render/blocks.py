@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from recollect.base.local_time import local_minute
 from recollect.base.moment import Moment
 from recollect.base.shipped import load_table
 from recollect.base.text import clip, counted, one_line
@@ -26,6 +27,7 @@ _USUAL = frozenset({"words and vectors", "by id", BY_FILTERS})
 _WORD = re.compile(r"[\w][\w./@-]*\w")
 # In plain words: why a memory was left out, at which event it was shown, and how it has proved itself since.
 _WORDING = load_table("recollect.render", "wording.json")
+WHO: Mapping[str, str] = _WORDING["who"]  # who made a change, or where it came from
 
 
 class Tone(StrEnum):  # the value is how a terminal shows it: a colour, or how heavy the letters are
@@ -41,6 +43,7 @@ class Tone(StrEnum):  # the value is how a terminal shows it: a colour, or how h
 class Line(NamedTuple):
     text: str = ""
     tone: Tone = Tone.PLAIN
+    is_verbatim: bool = False  # never wrapped: what a memory says, a diff, what programs read
 
 
 class Table(NamedTuple):
@@ -49,6 +52,17 @@ class Table(NamedTuple):
 
 
 Block = Line | Table
+
+
+def cut_line(shown: int, total: int = 0, *, is_cut: bool = False) -> str:
+    """What to say below a list that was cut; empty below a whole one. `is_cut`: there are more than `total`."""
+    if shown >= total and not is_cut:
+        return ""
+    if is_cut and total <= shown:
+        return f"{shown:,} shown, and there are more: --limit {2 * shown} or --all."
+    of = f"more than {total - 1:,}" if is_cut else f"{total:,}"
+    wanted = 2 * shown if is_cut else total
+    return f"{shown:,} of {of} shown; --limit {wanted} or --all for more."
 
 
 def hit_sentence(
@@ -130,6 +144,8 @@ def found_blocks(found: Found, now: Moment) -> Iterator[Block]:
             yield Line(
                 f"  Files it mentions have changed since: {', '.join(one.hit.stale)}", Tone.WARN
             )
+    if said := cut_line(len(found.found), len(found.found) + found.beyond):
+        yield Line(said, Tone.DIM)
     yield from _drop_lines(found.drops, unasked=False, numbers=found.numbers)
     yield from (Line(line, Tone.DIM) for line in left_out_lines(found))
     if found.how not in _USUAL:
@@ -159,7 +175,7 @@ def _recall(recall: Mapping[str, Any], reasons: Reasons) -> Iterator[Block]:
     unasked, how = "event" in recall, str(recall["how"])
     asked = clip(str(recall["query"]), 300)
     yield Line(
-        f"{str(recall['at'])[:16].replace('T', ' ')}  {_occasion(recall)}: {asked}", Tone.TITLE
+        f"{local_minute(Moment.parse(str(recall['at'])))}  {_occasion(recall)}: {asked}", Tone.TITLE
     )
     if (why_not := recall.get("not_searched")) is not None:
         said = _WORDING["not_searched"].get(why_not, f"it could not be: {why_not}")

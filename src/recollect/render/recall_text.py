@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from recollect.base.local_time import local_day, local_minute, local_second
 from recollect.base.moment import Moment
 from recollect.base.structs import replace
 from recollect.base.text import clip, counted, one_line
@@ -120,7 +121,7 @@ def memory_text(
         lines.append(f"-> Superseded by {memory.superseded_by}")
     head, text = "\n".join(lines) + marks, memory.body
     if shown.later:  # the messages that the body does not hold, oldest first
-        said = [f"[{m.at.iso()[:16]} {one_line(m.source)}] {m.content}" for m in shown.later]
+        said = [f"[{local_minute(m.at)} {one_line(m.source)}] {m.content}" for m in shown.later]
         text = "\n\n".join(
             (*((f"Summary: {text}",) if text else ()), f"Messages ({len(said)}):", *said)
         )
@@ -145,8 +146,8 @@ def memory_text(
 
 def _heading(recalled: Recalled) -> str:
     found = recalled.found
-    when = found.at.datetime().strftime("%Y-%m-%d %H:%M:%S")
-    return f"# Memory Recall: {clip(one_line(found.query), 300)}\nQuery executed at: {when}"
+    question = clip(one_line(found.query), 300)
+    return f"# Memory Recall: {question}\nQuery executed at: {local_second(found.at)}"
 
 
 def _links(recalled: Recalled) -> list[str]:
@@ -230,5 +231,5 @@ def _block(turns: Sequence[Recollection], now: Moment) -> Iterator[str]:
         if any(hit.shown) and hit.shown != (summary,):
             # Nothing in a quoted line can pass for a line of ours.
             quoted = [line for passage in hit.shown for line in (*passage.splitlines(), "")][:-1]
-            day = f"{hit.turn.at.iso()[:10]}:\n" if hit.turn is not None else ""
+            day = f"{local_day(hit.turn.at)}:\n" if hit.turn is not None else ""
             yield day + "\n".join(f"> {line}".rstrip() for line in quoted)

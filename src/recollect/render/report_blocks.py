@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
+from recollect.base.local_time import local_minute
 from recollect.base.moment import Moment
 from recollect.base.text import clip, counted, one_line
 from recollect.model.memory import Kind, Status
-from recollect.model.report import Activity, Figures, Trial
+from recollect.model.report import Activity, Figures, Outcomes, Trial
 from recollect.model.session import Ending, EventName
 from recollect.model.timeline import CallStep, SessionRow, Sessions, Timeline, Told, TurnSteps
-from recollect.render.blocks import SHORT_ID, Block, Line, Table, Tone
+from recollect.render.blocks import SHORT_ID, Block, Line, Table, Tone, cut_line
 from recollect.render.recall_text import ago, time_span
 
 _PASSAGE_CHARS = 160
@@ -28,6 +29,13 @@ _ENDED = {
     Ending.REFUSAL: "you refused it",
     Ending.AGENT_FAILURE: "failed",
 }
+_ENDINGS: dict[str, str] = {
+    Ending.SUCCESS: "went well",
+    Ending.FAILURE: "failed",
+    Ending.RE_ASK: "you asked again",
+    Ending.AGENT_FAILURE: "a subagent failed",
+    Ending.REFUSAL: "you refused it",
+}
 _BECAME = {
     Status.ACTIVE: "in force", Status.CANDIDATE: "waits in the inbox", Status.ARCHIVED: "archived",
     Status.SUPERSEDED: "replaced by a newer one", Status.SUSPENDED: "asleep by age",
@@ -40,6 +48,25 @@ def activity_blocks(activity: Activity, now: Moment) -> Iterator[Block]:
         return
     rows = tuple((ago(one.at, now), one.text, one.change[-SHORT_ID:]) for one in activity.items)
     yield Table(("WHEN", "WHAT", "CHANGE"), rows)
+    if said := cut_line(len(activity.items), is_cut=activity.is_cut):
+        yield Line(said, Tone.DIM)
+
+
+def outcome_blocks(outcomes: Outcomes, _now: Moment) -> Iterator[Block]:
+    if not outcomes.items:
+        yield Line("No outcomes were recorded.", Tone.DIM)
+        return
+    for outcome in outcomes.items:
+        tone = Tone.GOOD if outcome.ending == Ending.SUCCESS else Tone.WARN
+        ended = _ENDINGS.get(outcome.ending, outcome.ending)
+        yield Line(f"{local_minute(outcome.at)}  {ended}: {clip(outcome.did, _WHAT_CHARS)}", tone)
+        if outcome.came:
+            yield Line(f"  {clip(outcome.came, _WHAT_CHARS)}", Tone.DIM)
+        for id, title in outcome.memories:
+            mark = "helped" if outcome.ending == Ending.SUCCESS else "did not help"
+            yield Line(f"  {mark}: {clip(title or 'a memory that is gone', 60)}  {id[-SHORT_ID:]}")
+    if said := cut_line(len(outcomes.items), outcomes.total):
+        yield Line(said, Tone.DIM)
 
 
 def trial_blocks(trial: Trial, _now: Moment) -> Iterator[Block]:
@@ -91,7 +118,9 @@ def figure_blocks(figures: Figures, now: Moment) -> Iterator[Block]:
         )
     for day, uses in figures.spent.items():
         calls, tokens = (sum(pair[place] for pair in uses.values()) for place in (0, 1))
-        yield Line(f"{day}: language models answered {counted(calls, 'call')}, {tokens:,} tokens.")
+        yield Line(
+            f"{day} (UTC): language models answered {counted(calls, 'call')}, {tokens:,} tokens."
+        )
     for store in figures.stores:
         backup = (
             f"last backup {ago(store.backup_at, now)}"
@@ -118,12 +147,9 @@ def session_list_blocks(found: Sessions, _now: Moment) -> Iterator[Block]:
         if any(row[-1] for row in rows)
         else Table(names[:-1], tuple(r[:-1] for r in rows))
     )
-    left = found.total - found.offset - len(found.sessions)
-    if left > 0:
-        more = found.offset + len(found.sessions)
-        yield Line(
-            f"{counted(left, 'more session')}: `recollect sessions --offset {more}`.", Tone.DIM
-        )
+    if said := cut_line(len(found.sessions), found.total - found.offset):
+        end = found.offset + len(found.sessions)
+        yield Line(f"{said} `recollect sessions --offset {end}` goes on.", Tone.DIM)
     yield Line("`recollect session ID` shows one.", Tone.DIM)
 
 
@@ -257,4 +283,4 @@ def _memories(count: int) -> str:
 
 
 def _time(at: Moment) -> str:
-    return at.iso()[:16].replace("T", " ")
+    return local_minute(at)

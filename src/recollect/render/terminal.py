@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from recollect.base.local_time import local_minute
 from recollect.base.moment import Moment
 from recollect.base.text import clip, counted, one_line
 from recollect.model import plan as plans
@@ -19,10 +20,12 @@ from recollect.render import report_blocks
 from recollect.render.blocks import (
     SHORT_ID,
     WHERE,
+    WHO,
     Block,
     Line,
     Table,
     Tone,
+    cut_line,
     found_blocks,
     reason_blocks,
 )
@@ -92,8 +95,13 @@ def _card_blocks(result: results.Cards, now: Moment) -> Iterator[Block]:
     yield _table(rows, numbered=True)
     for card in result.cards:
         yield from (Line(_pair_sentence(card, other), Tone.WARN) for other in card.contradicts)
-    if (end := (result.offset or 0) + len(result.cards)) < result.total and is_page:
-        yield Line(f"{end:,} of {result.of}; `--offset {end}` goes on.", Tone.DIM)
+    if result.offset is None:
+        said = cut_line(len(result.cards), result.total, is_cut=result.is_cut)
+    else:
+        end = result.offset + len(result.cards)
+        said = f"{end:,} of {result.of}; `--offset {end}` goes on." if end < result.total else ""
+    if said:
+        yield Line(said, Tone.DIM)
 
 
 def _pair_sentence(card: results.Card, other: results.OtherRule) -> str:
@@ -110,7 +118,7 @@ def _pair_sentence(card: results.Card, other: results.OtherRule) -> str:
 def _memory_blocks(shown: results.Shown, now: Moment) -> Iterator[Block]:
     memory = shown.card.memory
     if shown.content:
-        yield Line(shown.said)
+        yield Line(shown.said, is_verbatim=True)
         return
     if shown.asked != memory.id:
         yield Line(f"{shown.asked} was merged into {memory.id}.", Tone.DIM)
@@ -133,7 +141,7 @@ def _memory_blocks(shown: results.Shown, now: Moment) -> Iterator[Block]:
     if shown.later:
         yield from (Line(), Line(f"Messages ({len(shown.messages)})", Tone.TITLE))
         yield from (
-            Line(f"[{one.at.iso()[:16]} {one.source}] {one.content}") for one in shown.later
+            Line(f"[{local_minute(one.at)} {one.source}] {one.content}") for one in shown.later
         )
     if shown.bridges:
         yield from (Line(), Line("Links", Tone.TITLE))
@@ -199,27 +207,47 @@ def _change_line(change: plans.Change) -> str:
             return f"remove {path}" if path else f"write {target}"
 
 
-def _history_blocks(history: results.History, now: Moment) -> Iterator[Block]:
+def _history_blocks(history: results.History, _now: Moment) -> Iterator[Block]:
     if not history.entries:
         yield Line("No changes yet.", Tone.DIM)
         return
-    rows = [
-        {"WHAT": entry.summary, "STATE": "undone" if entry.undone_by else "purged" if entry.purged else "",
-         "BY": entry.actor, "WHERE": WHERE[scope],
-         "WHEN": _short_ago(entry.at, now), "CHANGE": entry.change[-SHORT_ID:]}
-        for scope, entry in history.entries
-    ]  # fmt: skip
     if any(entry.differences for _, entry in history.entries):
-        for (_, entry), row in zip(history.entries, rows, strict=True):
-            yield Line(short_ids(f"{row['CHANGE']}  {entry.summary}"), Tone.TITLE)
-            yield Line(
-                f"  {', '.join(str(row[name]) for name in ('WHEN', 'BY', 'STATE') if row[name])}",
-                Tone.DIM,
-            )
+        for _, entry in history.entries:
+            about = (local_minute(entry.at), _who(entry), _entry_state(entry))
+            yield Line(f"{entry.change[-SHORT_ID:]}  {_entry_words(entry)}", Tone.TITLE)
+            yield Line(f"  {', '.join(filter(None, about))}", Tone.DIM)
             yield from _difference_lines(entry.differences)
     else:
+        rows = [
+            {
+                "WHEN": local_minute(entry.at),
+                "WHAT": _entry_words(entry),
+                "BY": _who(entry),
+                "WHERE": WHERE[scope],
+                "CHANGE": _entry_state(entry) or entry.change[-SHORT_ID:],
+            }
+            for scope, entry in history.entries
+        ]
         yield _table(rows)
-    yield Line("`recollect undo CHANGE` takes one back.", Tone.DIM)
+    if said := cut_line(len(history.entries), is_cut=history.is_cut):
+        yield Line(said, Tone.DIM)
+    standing = (entry.change for _, entry in history.entries if not _entry_state(entry))
+    example = next(standing, "CHANGE")[-SHORT_ID:]
+    yield Line(f"`recollect undo CHANGE` takes one back: `recollect undo {example}`.", Tone.DIM)
+
+
+def _who(entry: results.Entry) -> str:
+    return WHO.get(entry.actor, entry.actor)
+
+
+def _entry_words(entry: results.Entry) -> str:
+    return short_ids(entry.text or entry.summary)
+
+
+def _entry_state(entry: results.Entry) -> str:
+    if entry.undone_by:
+        return "undone"
+    return "purged" if entry.purged else ""
 
 
 def _difference_lines(differences: Sequence[results.Difference]) -> Iterator[Block]:
@@ -399,7 +427,7 @@ def _setting_blocks(configured: results.Configured, _now: Moment) -> Iterator[Bl
 
 def _summary_blocks(summary: results.Summary, _now: Moment) -> Iterator[Block]:
     if summary.summary:  # a list of names may be empty, and is read by programs
-        yield Line(summary.summary)
+        yield Line(summary.summary, is_verbatim=summary.is_verbatim)
     yield from _note_lines(summary.notes)
 
 
@@ -423,6 +451,19 @@ def _tour_blocks(tour: results.Tour, now: Moment) -> Iterator[Block]:
     )
 
 
+def cut_note(result: results.Result) -> str:
+    """Of a list whose JSON is a bare array: what it leaves out."""
+    match result:
+        case results.Cards(cards, _, total, offset, is_cut):
+            return cut_line(len(cards), total - (offset or 0), is_cut=is_cut)
+        case results.History(entries, is_cut):
+            return cut_line(len(entries), is_cut=is_cut)
+        case reports.Activity(items, is_cut):
+            return cut_line(len(items), is_cut=is_cut)
+        case _:
+            return ""
+
+
 _BLOCKS: Mapping[type, Callable[[Any, Moment], Iterator[Block]]] = {
     results.Cards: _card_blocks, results.Shown: _memory_blocks, results.Found: found_blocks,
     results.Recalled: lambda one, now: iter([Line(recall_text(one, now=now))]),
@@ -432,4 +473,5 @@ _BLOCKS: Mapping[type, Callable[[Any, Moment], Iterator[Block]]] = {
     results.Summary: _summary_blocks, results.Tour: _tour_blocks, reports.Activity: report_blocks.activity_blocks,
     reports.Trial: report_blocks.trial_blocks, reports.Figures: report_blocks.figure_blocks,
     Sessions: report_blocks.session_list_blocks, Timeline: report_blocks.timeline_blocks,
+    reports.Outcomes: report_blocks.outcome_blocks,
 }  # fmt: skip

@@ -170,7 +170,15 @@ class Database(Engine):
         where, values = conditions(query, self.dialect)
         # To look up each row of an index takes longer than to read the table, unless the index has all that is asked.
         # Read the newest first: then few of those that come later push one out of the first `limit`.
-        reads_rows = query.topic or query.tag or query.lane or query.aged or query.marks_against
+        in_rows = (
+            query.topic,
+            query.tag,
+            query.lane,
+            query.rule_type,
+            query.aged,
+            query.marks_against,
+        )
+        reads_rows = any(in_rows)
         source, newest = "memory", "kind DESC, status DESC, last_active_at DESC, seq DESC"
         if reads_rows and not query.group:
             source, newest = "memory NOT INDEXED", "seq DESC"

@@ -243,6 +243,8 @@ def conditions(query: Query, dialect: Dialect) -> tuple[str, list[object]]:
         (query.tag, dialect.listed.format("tags"), (tag, query.tag)),
         (query.group, '"group" = ? AND "group" <> \'\'', (query.group,)),
         (query.lane, "lane = ?", (query.lane and str(query.lane),)),
+        # A quote inside a text is escaped in JSON, so no text can pass for the field.
+        (query.rule_type, "own LIKE ?", (f'%"rule_type":"{query.rule_type}"%',)),
         (query.since, "last_active_at >= ?", (query.since and query.since.micros,)),
         (query.until, "last_active_at <= ?", (query.until and query.until.micros,)),
         (query.body, "lower(body) = lower(?)", (query.body,)),

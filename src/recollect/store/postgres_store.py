@@ -248,14 +248,11 @@ class PostgresStore(Journal, TeamSearch):
             dict(self._every(f"SELECT {column}, count(*) FROM memory GROUP BY {column}"))  # noqa: S608
             for column in ("kind", "lane")
         )
-        days: Counter[str] = Counter()
-        sql = (
-            "SELECT left(right(id, 22), 8), count(*) FROM memory WHERE id > ? AND id < ? GROUP BY 1"
-        )
+        minutes: Counter[str] = Counter()
+        sql = "SELECT left(right(id, 22), 13), count(*) FROM memory WHERE id > ? AND id < ? GROUP BY 1"
         for kind in kinds:
-            for day, count in self._every(sql, f"{kind}_{since.stamp()}", f"{kind}_a"):
-                days[f"{day[:4]}-{day[4:6]}-{day[6:]}"] += count
-        return kinds, lanes, days
+            minutes.update(dict(self._every(sql, f"{kind}_{since.stamp()}", f"{kind}_a")))
+        return kinds, lanes, minutes
 
     # Upkeep
 

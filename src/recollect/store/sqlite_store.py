@@ -122,17 +122,16 @@ class SqliteStore(Journal, Search):
         )
 
     def tally(self, since: Moment) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-        """Days by the ids, which hold the time and are indexed: a table of long texts is slow to go through."""
+        """Minutes by the ids, which hold the time and are indexed: a table of long texts is slow to go through."""
         kinds, lanes = (
             dict(self._every(f"SELECT {column}, count(*) FROM memory GROUP BY {column}"))  # noqa: S608
             for column in ("kind", "lane")
         )
-        days: Counter[str] = Counter()
-        sql = "SELECT substr(id, -22, 8), count(*) FROM memory WHERE id > ? AND id < ? GROUP BY 1"
+        minutes: Counter[str] = Counter()
+        sql = "SELECT substr(id, -22, 13), count(*) FROM memory WHERE id > ? AND id < ? GROUP BY 1"
         for kind in kinds:
-            for day, count in self._every(sql, f"{kind}_{since.stamp()}", f"{kind}_a"):
-                days[f"{day[:4]}-{day[4:6]}-{day[6:]}"] += count
-        return kinds, lanes, days
+            minutes.update(dict(self._every(sql, f"{kind}_{since.stamp()}", f"{kind}_a")))
+        return kinds, lanes, minutes
 
     def backup(self, target: Path) -> None:
         with translated_errors(self.path):

@@ -9,11 +9,13 @@ import nh3
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
+from recollect.base.local_time import local, local_day, local_minute
 from recollect.base.moment import Moment
 from recollect.base.shipped import load_table
 from recollect.base.text import counted, visible
 from recollect.model.memory import Lane, Memory, Note, Rule, Status
 from recollect.model.result import Scope
+from recollect.render.blocks import WHO
 from recollect.render.recall_text import ago
 from recollect.render.terminal import short_ids
 
@@ -31,8 +33,9 @@ STATUSES = {
     Status.SUPERSEDED: "replaced", Status.CANDIDATE: "waits in the inbox",
 }  # fmt: skip
 
-# What an operation did to a memory, for its history; who did it, or where it came from.
-_DID, _WHO = (load_table("recollect.web", "words.json")[name] for name in ("did", "who"))
+_DID = load_table("recollect.web", "words.json")[
+    "did"
+]  # what an operation did to a memory, for its history
 
 
 def markdown(text: str) -> Markup:
@@ -69,15 +72,15 @@ def moment(value: Moment | str) -> Moment:
 
 
 def clock(value: Moment | str) -> str:
-    return moment(value).datetime().astimezone().strftime("%H:%M")
+    return local(moment(value)).strftime("%H:%M")
 
 
 def day(value: Moment | str) -> str:
-    return moment(value).datetime().astimezone().strftime("%Y-%m-%d")
+    return local_day(moment(value))
 
 
 def when(value: Moment | str) -> str:
-    return moment(value).datetime().astimezone().strftime("%Y-%m-%d %H:%M")
+    return local_minute(moment(value))
 
 
 def told(memory: Memory) -> str:
@@ -104,7 +107,7 @@ def kind(memory: Memory) -> str:
 FILTERS = {
     "ago": ago, "brief": short_ids, "clock": clock, "counted": counted, "day": day, "kind": kind, "markdown": markdown,
     "ticks": ticks, "told": told, "tokens": tokens, "visible": visible, "when": when,
-    "did": lambda op: _DID.get(op, op.capitalize()), "who": lambda name: _WHO.get(name, name),
+    "did": lambda op: _DID.get(op, op.capitalize()), "who": lambda name: WHO.get(name, name),
     "iso": lambda value: moment(value).iso(), "short": lambda id: str(id)[-6:],
     "source": lambda lane: SOURCES.get(lane, str(lane)), "status": lambda status: STATUSES.get(status, str(status)),
     "where": lambda scope: SCOPES.get(scope, str(scope)),

@@ -1,0 +1,97 @@
+"""Which parts of a command line are words and which are options, where the last argument is free text: in
+`recall why does enable --agent fail` all are words.
+
+An option counts before the words or after them, and only if its value fits. Between the words it is a word, and so is
+every option that the command does not have. What looks like a misspelt option at either end is refused, with a hint.
+After `--` everything is a word. Pure; click parses what comes out.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+_ALIKE = 0.75  # how much a misspelt option has in common with the one that was meant
+
+
+class Flag(NamedTuple):
+    """One spelling of an option."""
+
+    takes_value: bool = False
+    fits: Callable[[str], bool] = lambda value: True
+
+
+class Misspelt(ValueError):
+    """What looks like an option, and the one that was probably meant."""
+
+    def __init__(self, given: str, meant: str) -> None:
+        super().__init__(given)
+        self.given, self.meant = given, meant
+
+
+class Separated(NamedTuple):
+    options: list[str]
+    words: list[str]
+    between: list[str]  # options of this command that were taken as words
+
+
+class _Part(NamedTuple):
+    args: list[str]
+    is_option: bool
+    is_plain: bool = False  # after `--`
+
+
+def separate(args: Sequence[str], flags: Mapping[str, Flag], *, named: int = 0) -> Separated:
+    """`named`: how many arguments come before the free text, such as a memory's name."""
+    parts = list(_parts(args, flags))
+    places = [place for place, part in enumerate(parts) if not part.is_option]
+    text = places[named:]
+    first, last = (text[0], text[-1]) if text else (len(parts), -1)
+    _refuse_misspelt(parts, flags, first, last)
+    separated = Separated([], [], [])
+    for place, part in enumerate(parts):
+        if not part.is_option:
+            separated.words.extend(part.args)
+        elif first < place < last:
+            separated.words.extend(part.args)
+            separated.between.extend(part.args)
+        else:
+            separated.options.extend(part.args)
+    return separated
+
+
+def _parts(args: Sequence[str], flags: Mapping[str, Flag]) -> list[_Part]:
+    parts: list[_Part] = []
+    waiting = list(args)
+    while waiting:
+        arg = waiting.pop(0)
+        if arg == "--":
+            parts += [_Part([rest], is_option=False, is_plain=True) for rest in waiting]
+            break
+        name, has_value, value = arg.partition("=")
+        flag = flags.get(name) if arg.startswith("-") else None
+        if flag is None or (has_value and not (flag.takes_value and flag.fits(value))):
+            parts.append(_Part([arg], is_option=False))
+        elif has_value or not flag.takes_value:
+            parts.append(_Part([arg], is_option=True))
+        elif waiting and waiting[0] != "--" and flag.fits(waiting[0]):
+            parts.append(_Part([arg, waiting.pop(0)], is_option=True))
+        else:
+            parts.append(_Part([arg], is_option=False))
+    return parts
+
+
+def _refuse_misspelt(
+    parts: Sequence[_Part], flags: Mapping[str, Flag], first: int, last: int
+) -> None:
+    """At the begin of the words, or with at most one word (its value) after it."""
+    for place in sorted({first, last - 1, last} & set(range(len(parts)))):
+        part = parts[place]
+        name = part.args[0].partition("=")[0]
+        is_word = part.is_option or part.is_plain or name in flags
+        if is_word or not name.startswith("--") or any(char.isspace() for char in name):
+            continue
+        near = difflib.get_close_matches(name, list(flags), n=1, cutoff=_ALIKE)
+        if near:
+            raise Misspelt(name, near[0])
