@@ -19,19 +19,23 @@ def local(at: Moment, zone: tzinfo | None = None) -> datetime:
 
 def local_day(at: Moment, zone: tzinfo | None = None) -> str:
     """`2026-02-01`."""
-    return local(at, zone).strftime("%Y-%m-%d")
+    return local(at, zone).date().isoformat()
 
 
 def local_minute(at: Moment, zone: tzinfo | None = None) -> str:
     """`2026-02-01 09:30 CET`."""
     when = local(at, zone)
-    return f"{when:%Y-%m-%d %H:%M} {zone_name(when)}"
+    return f"{_written(when, 'minutes')} {zone_name(when)}"
 
 
 def local_second(at: Moment, zone: tzinfo | None = None) -> str:
     """`2026-02-01 09:30:00 CET`."""
     when = local(at, zone)
-    return f"{when:%Y-%m-%d %H:%M:%S} {zone_name(when)}"
+    return f"{_written(when, 'seconds')} {zone_name(when)}"
+
+
+def _written(when: datetime, timespec: str) -> str:
+    return when.replace(tzinfo=None).isoformat(" ", timespec=timespec)
 
 
 def zone_name(when: datetime) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import sys
 import time
@@ -18,6 +19,7 @@ from recollect.agents import DEFAULT_HOST, Level, callers, default_agent
 from recollect.agents import agent as agent_of
 from recollect.app.core import App
 from recollect.app.states import Memo
+from recollect.base import project as projects
 from recollect.base.errors import BadInput, Conflict, RecollectError
 from recollect.base.files import stamp
 from recollect.base.local_time import local_minute
@@ -143,7 +145,23 @@ def uninstall(
     client.remove_runtime(
         at, time.monotonic() + _STOP_S
     )  # a daemon that does not end in time keeps its files
-    return _summary(work, [*notes, f"Memories stay in {app.home.root}."])
+    return _summary(work, [*notes, *_what_stays(app)])
+
+
+def _what_stays(app: App) -> Iterator[str]:
+    """Where memories and files of ours still are, and how to remove them."""
+    home = app.home.root
+    yield f"Memories stay in {home}. To delete all of them: `rm -r {shlex.quote(str(home))}`."
+    folders = [Path(known.root, ".ai") for known in projects.known(app.home.projects)]
+    left = [folder for folder in folders if folder.is_dir()]
+    if not left:
+        return
+    named = ", ".join(map(str, left[:_MOST_NAMED]))
+    more = f" and {len(left) - _MOST_NAMED:,} more" if len(left) > _MOST_NAMED else ""
+    yield (
+        f"The folder .ai stays in {counted(len(left), 'project')}: {named}{more}. It holds the project's notes"
+        f" (.ai/memory) and copies for agents. To delete one: `rm -r {shlex.quote(str(left[0]))}`."
+    )
 
 
 def _choice(
@@ -182,6 +200,7 @@ def _require(outcome: Outcome) -> None:
     raise BadInput(f"{reason}. It was left as it is.", hint=hint)
 
 
+_MOST_NAMED = 5  # projects
 _ABLE = {HOOKS: 0, PLUGIN: 0, SERVER: 1}
 _DONE = {
     Change.ADDED: ("now calls Recollect", "can now use Recollect's tools"),

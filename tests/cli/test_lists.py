@@ -1,0 +1,227 @@
+"""Lists say what they leave out; times in them are local; lines fit the terminal."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from recollect.app.core import App
+from recollect.cli.output import lines
+from recollect.model.memory import Status
+from recollect.model.plan import Create
+from recollect.model.result import Scope
+from recollect.model.session import Ending, Outcome
+from recollect.render.blocks import Line, cut_line
+from tests.cli.run import run
+from tests.conftest import set_time_zone
+from tests.values import NOW, act, plan, rule, thread
+
+
+def fill(*memories: object) -> None:
+    app = App.open(Path.cwd())
+    app.writer(Scope.PROJECT).apply(plan(*map(Create, memories)), act())  # type: ignore[arg-type]
+    app.close()
+
+
+@pytest.mark.parametrize(
+    ("shown", "total", "is_cut", "said"),
+    [
+        (20, 104, False, "20 of 104 shown; --limit 104 or --all for more."),
+        (50, 1_001, True, "50 of more than 1,000 shown; --limit 100 or --all for more."),
+        (20, 0, True, "20 shown, and there are more: --limit 40 or --all."),
+        (20, 20, False, ""),
+        (0, 0, False, ""),
+    ],
+)
+def test_a_list_that_was_cut_says_so(shown: int, total: int, is_cut: bool, said: str):
+    assert cut_line(shown, total, is_cut=is_cut) == said
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("threads", "20 of 30 shown; --limit 30 or --all for more."),
+        ("rules --limit 5", "5 of 61 shown; --limit 61 or --all for more."),
+        ("inbox list", "50 of 52 shown; --limit 52 or --all for more."),
+        ("notes --limit 1", ""),
+        ("search rule --limit 3", "shown; --limit"),
+        ("list --limit 4", "4 of 143; `--offset 4` goes on."),
+        ("outcomes --limit 2", "2 of 3 shown; --limit 3 or --all for more."),
+        ("log --limit 1", "1 shown, and there are more: --limit 2 or --all."),
+        ("activity --limit 1", "1 shown, and there are more: --limit 2 or --all."),
+    ],
+)
+def test_every_list_with_a_limit_says_what_it_leaves_out(command: str, said: str):
+    fill(
+        *(thread(f"Thread {number}") for number in range(30)),
+        *(rule(f"A rule number {number}") for number in range(60)),
+        *(rule(f"Perhaps {number}", status=Status.CANDIDATE) for number in range(52)),
+    )
+    assert run("pin", "one more change", "--user").code == 0
+    assert run("forget", "one more change", "--delete").code == 0
+    record_outcomes(3)
+
+    cut = run(*command.split())
+    whole = run(*re.sub(r" --limit \d+", "", command).split(), "--all")
+
+    assert (cut.code, whole.code) == (0, 0)
+    assert said in cut.out
+    assert "--limit" not in whole.out
+    assert "--offset" not in whole.out
+
+
+def record_outcomes(many: int) -> None:
+    app = App.open(Path.cwd())
+    store = app.writer(Scope.PROJECT)
+    pnpm = rule("Use pnpm")
+    store.apply(plan(Create(pnpm)), act())
+    for number in range(many):
+        ending = (Ending.SUCCESS, Ending.FAILURE, Ending.RE_ASK)[number % 3]
+        assert store.put(
+            Outcome(
+                kind=ending,
+                at=NOW.plus(seconds=number),
+                session=f"s-{number}",
+                act=f"a-{number}",
+                actor="Bash",
+                action=f"pnpm test {number}",
+                next_state="ENOENT" if number else "",
+                shown=(pnpm.id,) if number != 2 else (),
+            )
+        )
+    app.close()
+
+
+def test_programs_are_told_beside_the_array_that_it_was_cut():
+    fill(*(thread(f"Thread {number}") for number in range(30)))
+
+    ran = run("threads", "--json")
+
+    assert len(ran.json) == 20
+    assert ran.err == "recollect: 20 of 30 shown; --limit 30 or --all for more.\n"
+    assert run("threads", "--all", "--json").err == ""
+
+
+def test_the_whole_inbox_can_be_gone_through_not_only_its_first_page():
+    fill(*(rule(f"Perhaps {number}", status=Status.CANDIDATE) for number in range(52)))
+    assert len(run("inbox", "--json").json) == 52
+
+
+def test_outcomes_are_listed_with_what_came_of_them_and_which_memories_had_a_part():
+    record_outcomes(3)
+
+    said = run("outcomes").out
+    failed = run("outcomes", "--ending", "failure", "--json").json
+
+    assert "went well: Bash: pnpm test 0" in said
+    assert "helped: Use pnpm" in said
+    assert "failed: Bash: pnpm test 1" in said
+    assert "did not help: Use pnpm" in said
+    assert "you asked again: Bash: pnpm test 2" in said
+    assert (failed["shown"], failed["total"]) == (1, 1)
+    [outcome] = failed["outcomes"]
+    assert outcome["at"].endswith("Z")
+    assert outcome["memories"][0]["title"] == "Use pnpm"
+    assert run("outcomes", "Use pnpm", "--json").json["total"] == 2
+    assert run("outcomes", "--session", "s-2", "--json").json["total"] == 1
+    assert run("outcomes", "--since", "2026-02-02", "--json").json["total"] == 0
+
+
+def test_without_outcomes_the_list_says_so():
+    assert run("outcomes").out == "No outcomes were recorded.\n"
+
+
+def test_rules_are_listed_by_type():
+    for kind in ("preference", "correction", "devops"):
+        assert run("rule", "add", f'A {kind} of "rule_type":"failure"', "--type", kind).code == 0
+
+    for kind in ("preference", "correction", "devops"):
+        [found] = run("rules", "--type", kind, "--json").json
+        assert found["rule_type"] == kind
+    assert run("rules", "--type", "failure", "--json").json == []
+    assert len(run("rules", "--json").json) == 3
+
+
+def test_the_log_says_when_here_what_happened_to_what_by_whom_and_how_to_undo_it(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    set_time_zone(monkeypatch, "Europe/Berlin")
+    assert run("pin", "Deploys go through staging").code == 0
+    assert run("rule", "add", "Use pnpm").code == 0
+    assert run("undo").code == 0
+    assert run("edit", "Deploys", "--title", "Staging first").code == 0
+
+    said = run("log").out
+    entries = run("log", "--json").json
+
+    assert re.search(r"\d\d:\d\d CES?T +changed “Staging first” +you +[0-9a-f]{6}\n", said)
+    assert re.search(r"undid “noted: Use pnpm” +you +[0-9a-f]{6}\n", said)
+    assert re.search(r"noted: Use pnpm +you +undone\n", said)
+    assert re.search(r"pinned: Staging first +you +[0-9a-f]{6}\n", said)
+    assert re.search(
+        r"`recollect undo CHANGE` takes one back: `recollect undo [0-9a-f]{6}`.\n", said
+    )
+    assert entries[0]["at"].endswith("Z")
+    assert entries[0]["change"].startswith("change_")
+
+
+def test_undo_says_what_is_true_now_and_how_to_redo_it():
+    assert run("rule", "add", "Use pnpm, not npm").code == 0
+
+    undone = run("undo").out
+    [_, redo] = undone.splitlines()
+    again = run(*redo.removeprefix("Redo: `recollect ").removesuffix("`").split())
+
+    assert undone.startswith("Undone: the rule “Use pnpm, not npm” is no longer in force.\n")
+    assert again.out.startswith("Done again: the rule “Use pnpm, not npm” is in force again.\n")
+    assert "Use pnpm, not npm" in run("rules").out
+    assert run("undo").out.startswith("Undone: the rule “Use pnpm, not npm” is no longer in force.")
+    assert run("rules").out == "No rules.\n"
+
+
+def test_a_day_in_an_option_is_a_local_day(monkeypatch: pytest.MonkeyPatch):
+    fill(thread("Early", days_old=0))  # 2026-02-01 08:30 UTC
+    set_time_zone(monkeypatch, "Pacific/Auckland")  # 21:30 there
+    assert len(run("list", "--since", "2026-02-01", "--until", "2026-02-01", "--json").json) == 1
+    set_time_zone(monkeypatch, "Pacific/Honolulu")  # the evening before
+    assert run("list", "--since", "2026-02-01", "--json").json == []
+    assert len(run("list", "--until", "2026-01-31", "--json").json) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "wrapped"),
+    [
+        ("short", ["short"]),
+        ("one two three four five", ["one two three four", "five"]),
+        ("    one two three four five", ["    one two three", "    four five"]),
+        ("│ one two three four five", ["│ one two three four", "│ five"]),
+        ("/a/long/path/that/cannot/be/broken", ["/a/long/path/that/cannot/be/broken"]),
+        ("see /a/long/path/that/cannot/be/broken", ["see", "/a/long/path/that/cannot/be/broken"]),
+        ("first line\n\nthird line is longer", ["first line", "", "third line is longer"]),
+        ("漢字 漢字 漢字 漢字 漢字", ["漢字 漢字 漢字 漢字", "漢字"]),
+    ],
+)
+def test_text_is_broken_between_words_and_indented_like_the_text_above(
+    text: str, wrapped: list[str]
+):
+    [(printed, _)] = lines([Line(text)], width=20, wrap=20)
+    assert printed.splitlines() == wrapped
+
+
+def test_text_in_a_column_is_broken_inside_its_column():
+    [(printed, _)] = lines([Line("ok   name  what it says of it")], width=24, wrap=24)
+    assert printed.splitlines() == ["ok   name  what it says", "           of it"]
+
+
+def test_what_must_stay_as_it_is_is_never_wrapped():
+    long = "word " * 40
+    [(printed, _)] = lines([Line(long, is_verbatim=True)], width=20, wrap=20)
+    assert printed == long
+
+
+def test_a_pipe_gets_whole_lines_unless_a_width_is_asked_for(monkeypatch: pytest.MonkeyPatch):
+    fill(thread("Long", body="word " * 60))
+    assert max(map(len, run("show", "Long").out.splitlines())) == 300
+    monkeypatch.setenv("COLUMNS", "80")
+    assert max(map(len, run("show", "Long").out.splitlines())) <= 80
+    assert max(map(len, run("show", "Long", "--content").out.splitlines())) == 300
