@@ -313,7 +313,7 @@ NAMES = {
 NEEDED = {
     None: "HOST TITLE ABILITIES FOLDER DEEDS SAYS FILES", Ability.TRANSCRIPTS: "utterances",
     Ability.PAST: "utterances", Ability.PLUGIN: "plugin", Ability.SERVER: "server_place",
-    Ability.TEACHING: "skill",
+    Ability.TEACHING: "skills",
 }  # fmt: skip
 
 

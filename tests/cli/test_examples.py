@@ -98,7 +98,7 @@ def execute(command: str) -> str:
         str(Path.home()) + arg[1:] if arg.startswith("~/") else arg
         for arg in shlex.split(command, comments=True)
     ]
-    if "--purge" in args:
+    if "--purge" in args or "--project" in args[1:2]:
         args.append("--yes")
     ran = run(*args)
     return "" if ran.code == 0 else f"{command}: {ran.err}"

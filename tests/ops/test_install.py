@@ -126,9 +126,12 @@ def test_a_dry_run_shows_every_file_and_writes_nothing(
     rows = (
         (settings, f"{len(EVENTS)} hooks"),
         (Path.home() / ".claude.json", "the MCP server 'recollect'"),
-        (
-            settings.parent / "skills" / "recollect" / "SKILL.md",
-            "a skill that explains the memory tools",
+        *(
+            (
+                settings.parent / "skills" / name / "SKILL.md",
+                "a skill that explains the memory tools",
+            )
+            for name in ("recollect", "memory")
         ),
         (programs / "ai", "a short name for `recollect`"),
     )
@@ -177,8 +180,12 @@ def test_any_name_of_a_home_is_safe_in_a_shell(
 def test_the_skill_comes_and_goes_and_one_that_was_edited_stays(app: App, settings: Path):
     path = settings.parent / "skills" / "recollect" / "SKILL.md"
     install.install(app)
-    assert "ai_recall" in path.read_text(encoding="utf-8")
-    assert len(path.read_text(encoding="utf-8")) < 1_300
+    text = path.read_text(encoding="utf-8")
+    assert "ai_recall" in text
+    assert f"`{app.home.root}/bin/recollect`" in text, "whatever the PATH of the agent is"
+    assert len(text) < 1_800
+    twin = settings.parent / "skills" / "memory" / "SKILL.md"
+    assert "name: memory\n" in twin.read_text(encoding="utf-8")
     install.uninstall(app)
     assert not path.parent.parent.exists()
     install.install(app)

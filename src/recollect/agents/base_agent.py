@@ -324,8 +324,9 @@ class Agent:
         """A server as its settings spell it, its tools at hand from the first turn on."""
         return {"command": command, "args": []}
 
-    def skill(self, level: Level, places: Places) -> tuple[Path, str] | None:
-        """A file that teaches it to use its memory when asked to, and its text; None where there can be none."""
+    def skills(self, level: Level, places: Places, program: str) -> Mapping[Path, str]:
+        """Files that teach it to use its memory when asked to, and their texts; none where there can be none.
+        `program`: what runs `recollect`, whatever the PATH of the agent is."""
         raise NotImplementedError
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -60,6 +61,9 @@ _SUBAGENT = "agent-"
 # A fork's own transcript is not there when it starts, and the event does not name its parent. It says how long ago
 # the parent was last answered, in whole seconds: this much for the rounding and for what the hook took.
 _ORIGIN_WITHIN_S = 1.5
+
+
+_SKILLS = ("recollect", "memory")  # `/recollect` and `/memory`: one skill under two names
 
 
 class ClaudeCode(ClaudeMemory, host="claude-code"):
@@ -161,11 +165,13 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
         # Without alwaysLoad the tools are only named, and a server that is slow to start misses the first turn.
         return {"type": "stdio", "command": command, "args": [], "alwaysLoad": True}
 
-    def skill(self, level: Level, places: Places) -> tuple[Path, str] | None:
+    def skills(self, level: Level, places: Places, program: str) -> Mapping[Path, str]:
         if level is Level.LOCAL:
-            return None  # a project has no skills that are not shared
-        path = self.folder_of(level, places) / "skills" / "recollect" / self.SKILL_FILE
-        return path, Path(__file__).with_name("skill.md").read_text(encoding="utf-8")
+            return {}  # a project has no skills that are not shared
+        folder = self.folder_of(level, places) / "skills"
+        text = Path(__file__).with_name("skill.md").read_text(encoding="utf-8")
+        text = text.replace("{recollect}", shlex.quote(program))
+        return {folder / name / self.SKILL_FILE: text.replace("{name}", name) for name in _SKILLS}
 
     def hooks(self, places: Places) -> tuple[Hook, ...]:
         path = places.environ.get("PATH", os.defpath)

@@ -16,6 +16,12 @@ from recollect.base.structs import Struct
 _OPENING = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>")
 _LINE_OPENING = re.compile(r"^[ \t]*<([A-Za-z][\w-]*)(?:\s[^<>]*)?>", re.MULTILINE)
 _COMMAND = re.compile(r"/([A-Za-z][\w:.-]*)(?:\s+(.*))?", re.DOTALL)
+# Commands of ours that keep something (capture/memory_commands.py), however they are installed: read as one name.
+_OWN_NAME = "/memory"
+_OWN_COMMAND = re.compile(
+    r"/(?:recollect:memory|recollect|memory)\s+((?:remember|save|evolve|inspect)\b.*)",
+    re.DOTALL | re.IGNORECASE,
+)
 _COMMAND_NAME, _COMMAND_ARGS = "command-name", "command-args"
 # As Claude Code and Codex word it when a plan begins a session of its own; a person may paste one to another agent.
 _PLANS = ("Implement the following plan:\n", "PLEASE IMPLEMENT THIS PLAN:\n")
@@ -132,6 +138,8 @@ def _ends_line(rest: str) -> bool:
 
 def _command(text: str) -> str:
     """What was said to a command; the command as well, where it would mean nothing without."""
+    if own := _OWN_COMMAND.fullmatch(text):
+        return f"{_OWN_NAME} {own[1]}".strip()
     found = _COMMAND.fullmatch(text)
     return (found[2] or "") if found and _is_prose(found[2] or "") else text
 

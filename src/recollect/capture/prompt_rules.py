@@ -14,6 +14,12 @@ from typing import NamedTuple
 from recollect.base.structs import replace
 from recollect.base.text import clip, one_line
 from recollect.capture import dictated_rules, prompt_text
+from recollect.capture.memory_commands import (
+    ASKED,
+    NOT_A_RULE,
+    MemoryCommand,
+    read_memory_command,
+)
 from recollect.capture.prompt_text import NOTHING_LASTING, Action, Draft, FoundRule, Piece
 from recollect.capture.tables import Language, Patterns, language, language_code, table
 from recollect.model.memory import RuleType
@@ -72,6 +78,8 @@ _CUES = Patterns("judge")
 
 def find_rules(text: str) -> Draft:
     """The rules that a prompt dictates ("remember: ..."), and those that it states besides."""
+    if command := read_memory_command(text):
+        return _told_outright(command)
     dictation = dictated_rules.take_out(text.replace("\r\n", "\n").replace("\r", "\n"))
     draft = _find_stated(dictation.rest)
     if not dictation.rules:
@@ -113,6 +121,24 @@ def _find_stated(text: str) -> Draft:
     why = draft.whole or (nearest.veto if nearest.score > 0 else "")
     why = why or next((piece.veto for piece in draft.pieces if piece.veto), NOTHING_LASTING)
     return replace(draft, found=kept, refused=refused, dropped="" if kept else why)
+
+
+def _told_outright(command: MemoryCommand) -> Draft:
+    """The words of `/memory remember` are the rule; only its type and reach are read from them."""
+    if not command.is_rule:
+        return judge_prompt("").drop(NOT_A_RULE)
+    draft = find_rules(command.words)
+    judged = draft.verdict
+    rule = FoundRule(
+        rule=one_line(command.words),
+        rule_type=judged.rule_type or RuleType.PREFERENCE,
+        scope=judged.scope,
+        action=Action.STORED,
+        reason=ASKED,
+        score=STORE,
+        span=command.words,
+    )
+    return replace(draft, found=(rule,), refused=(), dropped="")
 
 
 def judge_prompt(text: str) -> Draft:

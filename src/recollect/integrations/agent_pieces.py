@@ -81,9 +81,10 @@ def pieces(app: App, host: str, level: Level) -> Iterator[Piece]:
             kind=SERVER, path=place.path, what=f"the MCP server {SERVER_NAME!r}", form=place.form, tree=entry,
             find=find_server, name=way, **(in_tree if level is Level.PROJECT else ours),
         )  # fmt: skip
-    if Ability.TEACHING in served.ABILITIES and (skill := served.skill(level, at)):
+    if Ability.TEACHING in served.ABILITIES:
         what = "a skill that explains the memory tools"
-        yield OwnFile(kind=SKILL, path=skill[0], what=what, text=skill[1], **in_tree)
+        for path, text in served.skills(level, at, stub.program_path(root)).items():
+            yield OwnFile(kind=SKILL, path=path, what=what, text=text, **in_tree)
 
 
 def check_level(host: str, level: Level) -> None:
