@@ -29,6 +29,7 @@ from recollect.integrations.pieces import Change, Entries, OwnFile, Piece, Recei
 from recollect.integrations.settings_text import KeyPath, Tree, value_at
 from recollect.model.result import Check, Mark
 from recollect.wire import client, frame, place, stub
+from recollect.wire.place import program_path
 
 HOOKS, SERVER, PLUGIN, SKILL, COMMAND = "hooks", "server", "plugin", "skill", "command"
 CALLING = (HOOKS, SERVER, PLUGIN)  # kinds of pieces through which an agent calls us
@@ -83,7 +84,7 @@ def pieces(app: App, host: str, level: Level) -> Iterator[Piece]:
         )  # fmt: skip
     if Ability.TEACHING in served.ABILITIES:
         what = "a skill that explains the memory tools"
-        for path, text in served.skills(level, at, stub.program_path(root)).items():
+        for path, text in served.skills(level, at, program_path(root)).items():
             yield OwnFile(kind=SKILL, path=path, what=what, text=text, **in_tree)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from recollect.base.text import clip, one_line
+from recollect.base.text import clip, counted, one_line
 from recollect.model import plan as plans
 from recollect.model.memory import SHARED_TAG, Kind, Memory, Status
 from recollect.model.plan import Plan
@@ -94,34 +94,54 @@ def _merge_ends(plan: Plan, memory_of: MemoryOf) -> Iterator[_End]:
 
 
 def _memory_ends(plan: Plan, memory_of: MemoryOf) -> Iterator[_End]:
-    created_or_removed = {
-        change.memory.id
-        for change in plan.changes
-        if isinstance(change, plans.Create | plans.Remove)
-    }
-    aliases = [one for one in plan.changes if isinstance(one, plans.Alias | plans.Unalias)]
-    told = {id for alias in aliases for id in (alias.old, alias.new)} | created_or_removed
-    for change in plan.changes:
-        # Messages that come back say more than the topics that come with them.
-        match change:
-            case plans.Say(id, _) | plans.Move(_, _, id) if id not in told:
-                told.add(id)
-                yield _end_of(id, "complete again", memory_of)
+    told = _told_by_others(plan)
+    # Messages that come back say more than the topics that come with them.
+    for id in dict.fromkeys(_completed(plan)):
+        if id not in told:
+            told.add(id)
+            yield _end_of(id, "complete again", memory_of)
     for change in plan.changes:
         match change:
             case plans.Remove(memory):
                 yield _end(memory, _removed_state(memory))
             case plans.Create(memory):
                 yield _end(memory, _created_state(memory))
-            case plans.Update(id, before, after) if id not in told:
-                told.add(id)
-                yield _updated(id, before, after, memory_of)
             case plans.UpdateAll(ids, before, after):
                 yield from _updated_alike(ids, before, after, memory_of)
-            case plans.Unsay(id, messages) if id not in told:
+            case plans.Update(id) | plans.Unsay(id) if id not in told:
                 told.add(id)
-                many = "message" if len(messages) == 1 else f"{len(messages)} messages"
-                yield _end_of(id, f"without the {many} it got", memory_of)
+                yield _changed(change, memory_of)
+
+
+def _told_by_others(plan: Plan) -> set[str]:
+    """Memories that were merged or taken apart, came or went: that is said, and the rest follows from it."""
+    ids: set[str] = set()
+    for change in plan.changes:
+        match change:
+            case plans.Alias(old, new) | plans.Unalias(old, new):
+                ids |= {old, new}
+            case plans.Create(memory) | plans.Remove(memory):
+                ids.add(memory.id)
+            case _:
+                pass
+    return ids
+
+
+def _completed(plan: Plan) -> Iterator[str]:
+    """Threads that get messages back."""
+    for change in plan.changes:
+        match change:
+            case plans.Say(id, _) | plans.Move(_, _, id):
+                yield id
+            case _:
+                pass
+
+
+def _changed(change: plans.Update | plans.Unsay, memory_of: MemoryOf) -> _End:
+    if isinstance(change, plans.Update):
+        return _updated(change.id, change.before, change.after, memory_of)
+    many = counted(len(change.messages), "message")
+    return _end_of(change.id, f"without the {many.removeprefix('1 ')} it got", memory_of)
 
 
 def _link_ends(plan: Plan, memory_of: MemoryOf) -> Iterator[_End]:

@@ -80,10 +80,6 @@ def server_path(home: str) -> str:
     return home + "/bin/mcp"
 
 
-def program_path(home: str) -> str:
-    return home + "/bin/recollect"
-
-
 def write_hook(home: str, python: str, package: str = PACKAGE) -> None:
     """Make or renew what agents call. `python`: a virtual environment's own name for it, not what that points to."""
     with suppress(FileExistsError):
