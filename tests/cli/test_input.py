@@ -194,6 +194,35 @@ def test_a_rule_is_put_in_other_words(waiting: list[str]):
     assert in_force() == {"Write commits as Conventional Commits."}
 
 
+@needs_pty
+@pytest.mark.parametrize(
+    ("key", "left"),
+    [
+        (b"b", {"Use pnpm", "Use npm, too"}),
+        (b"n", {"Use npm, too"}),
+        (b"o", {"Use pnpm"}),
+        (b"s", {"Use pnpm", "Use npm, too"}),
+    ],
+)
+def test_one_key_decides_on_two_rules_that_may_contradict_each_other(key: bytes, left: set[str]):
+    run("rule", "add", "Use pnpm", "--user")
+    run("rule", "add", "Use npm, too", "--user")
+    code, shown = with_keys("inbox", keys=[b"x", key])
+    assert (code, in_force()) == (0, left)
+    assert "These two may contradict each other" in shown
+    assert bool(run("inbox", "--json").json) == (key == b"s")
+
+
+def test_the_list_says_how_to_decide_on_two_rules_that_may_contradict_each_other():
+    run("rule", "add", "Use pnpm", "--user")
+    run("rule", "add", "Use npm, too", "--user")
+    (card,) = run("inbox", "--json").json
+    newer, older = card["id"][-6:], card["contradicts"][0]["id"][-6:]
+    assert f"recollect inbox settle {newer} {older} --keep both|newer|older" in run("inbox").out
+    assert run("inbox", "settle", newer, older, "--keep", "older").code == 0
+    assert in_force() == {"Use pnpm"}
+
+
 def test_without_a_terminal_it_is_a_list(waiting: list[str]):
     assert run("inbox").out == run("inbox", "list").out
     assert all(words in run("inbox").out for words in waiting)

@@ -7,7 +7,7 @@ from tests.web.chromium import Tab
 from tests.web.conftest import OpenPage
 from tests.web.served import Ui
 
-YARN = "I'd rather we went with yarn here, not pnpm."
+YARN = "I would rather use yarn, not pnpm."
 TESTS_FIRST = "I'd rather you ran the tests before you say it is done."
 LESSON = "docker compose up -d db"
 
@@ -145,3 +145,30 @@ def test_a_note_that_waits_is_there_too(own_ui: Ui, inbox: Tab):
     assert [note["status"] for note in own_ui.world.json("notes") if "Zoe" in note["body"]] == [
         "active"
     ]
+
+
+@pytest.mark.parametrize(
+    ("button", "left"),
+    [
+        ("Keep both", {"Use tabs in Go", "Use spaces in Go, too"}),
+        ("Keep the newer", {"Use spaces in Go, too"}),
+        ("Keep the older", {"Use tabs in Go"}),
+    ],
+)
+def test_two_rules_that_may_contradict_each_other_are_decided_on_and_that_is_taken_back(
+    own_ui: Ui, open_page: OpenPage, button: str, left: set[str]
+):
+    both = {"Use tabs in Go", "Use spaces in Go, too"}
+    own_ui.world.run("rule", "add", "Use tabs in Go")
+    own_ui.world.run("rule", "add", "Use spaces in Go, too")
+    tab = _inbox(own_ui, open_page)
+    card = _card(tab, "These two may contradict each other")
+    expect(card).to_contain_text("Use tabs in Go")
+    expect(card).to_contain_text("Use spaces in Go, too")
+    card.get_by_role("button", name=button).click()
+    _bar(tab, "Decided: ")
+    expect(_card(tab, "These two may contradict")).to_have_count(0)
+    assert both & set(_in_force(own_ui)) == left
+    tab.page.get_by_role("button", name="Undo").click()
+    expect(_card(tab, "These two may contradict")).to_have_count(1)
+    assert both <= set(_in_force(own_ui))

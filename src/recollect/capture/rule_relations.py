@@ -23,6 +23,7 @@ from recollect.capture.rule_facts import (
 # other has, and if they may contradict each other. Unrelated rules of one field are up to 0.7 near.
 _ONE_MATTER = ((0.99, 0.6), (0.66, 0.72), (0.0, 0.77))
 _MAY_CLASH = 0.6
+_MAX_NAME_WORDS = 3  # "We moved from Jenkins to GitHub Actions"
 
 
 class Relation(StrEnum):
@@ -108,10 +109,8 @@ def _other_choice(new: RuleFacts, old: RuleFacts) -> Relation | None:
             continue
         if _is_about_the_same(new, old, choice):
             return Relation.UNSURE if new.adds or old.adds else Relation.OPPOSED
-        if rejects_it and _rest(old, choice) <= _rest(new, choice) and new.where == old.where:
-            return Relation.OPPOSED
         if rejects_it:
-            return Relation.UNSURE
+            return _named_replacement(new, old) or Relation.UNSURE
     return None
 
 
@@ -148,7 +147,10 @@ def _named_replacement(new: RuleFacts, old: RuleFacts) -> Relation | None:
     rest = old.wanted - named
     if named & old.where or not new.wanted - rest:
         return None
-    if rest <= new.wanted and new.where == old.where and new.exceptions == old.exceptions:
+    # All else that the new rule names is the replacement; with more words it may be about less: "Upload with ky".
+    is_name_alone = len(new.wanted - rest) <= (_MAX_NAME_WORDS if new.replaced & named else 1)
+    is_same_case = new.where == old.where and new.exceptions == old.exceptions
+    if rest <= new.wanted and is_name_alone and is_same_case:
         return Relation.OPPOSED
     return Relation.UNSURE if not rest or new.replaced & named else None
 
