@@ -8,9 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import capture
-from recollect.capture.prompt_rules import MAX_CHARS, find_rules, judge_prompt, traits, word_rule
+from recollect.capture.prompt_rules import (
+    MAX_CHARS,
+    find_rules,
+    judge_prompt,
+    scope_of,
+    traits,
+    word_rule,
+)
 from recollect.capture.prompt_text import MAX_SENTENCE_CHARS, Action, Draft
 from recollect.capture.tables import CODES, Patterns, Words, compiled, language, table
+from recollect.model.result import Scope
 from tests.cases import cases
 
 
@@ -187,6 +195,23 @@ def test_a_rule_is_likelier_than_the_task_beside_it():
     task, rule = judge_prompt("fix the login form. in this repo we only use named exports").pieces
     assert (task.odds or 0.0) < -2.0
     assert (rule.odds or 0.0) > 0.0
+
+
+@pytest.mark.parametrize(
+    ("said", "scope"),
+    [
+        ("I want one common client id for login.shop.example from now on", Scope.PROJECT),
+        ("I always want tests in tests/unit", Scope.PROJECT),
+        ("from now on ask me before you edit src/api/auth.ts", Scope.PROJECT),
+        ("I never want to see API_TOKEN in the logs", Scope.PROJECT),
+        ("I prefer short answers", Scope.USER),
+        ("I always want type hints and/or docstrings", Scope.USER),
+        ("from now on show me the diff before you commit", Scope.USER),
+    ],
+)
+def test_what_names_a_thing_of_this_project_holds_here_even_if_it_says_i(said: str, scope: Scope):
+    draft = judge_prompt(said)
+    assert scope_of(draft, said) is scope
 
 
 # The tables of capture: all of them compile, all of them are used, and nothing else is asked for.

@@ -33,6 +33,13 @@ _LONG = "in a long text, which reads like a specification or a paste"
 _LIST_ITEM = re.compile(r"^\s*(?:[-*\u2022+]|\d{1,2}[.)]|#{1,6})\s+\S", re.MULTILINE)
 _SENTENCE_ENDS = (".", "!", "?", "\u3002", "\uff01", "\uff1f")
 
+# A path, a file, an address, a constant or a call: whoever names one speaks of this project, even as "I want ...".
+_THING_OF_A_PROJECT = re.compile(
+    r"https?://|(?<![\w/])(?:\.{0,2}/)?\w[\w.-]*/(?:[\w.-]+/|[\w-]+\.\w)|(?<![\w/])[\w-]{2,}/(?:\s|[.,;]|$)"
+    r"|(?<![\w/])(?:src|test|tests|lib|app|apps|packages|docs|api|web)/\w"
+    r"|(?<![\w.-])[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}\.[a-z]{2,}\b|\b[A-Z]{2,}_[A-Z_]+\b|\b\w{1,60}\(\)"
+)
+
 # Scores of the form.
 STORE = 4.0  # from here on a rule is in force at once
 STORE_IF_FIRM = 3.0  # the same, where its form is unmistakable
@@ -168,7 +175,8 @@ def judge_prompt(text: str) -> Draft:
 def scope_of(draft: Draft, text: str) -> Scope:
     language = draft.language
     is_everywhere = language.has("everywhere", draft.seen[:_HEAD_CHARS])
-    is_own = language.has("user", text) and not language.has("project", text)
+    is_here = language.has("project", text) or _THING_OF_A_PROJECT.search(text) is not None
+    is_own = language.has("user", text) and not is_here
     return Scope.USER if is_everywhere or is_own else Scope.PROJECT
 
 
