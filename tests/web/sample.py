@@ -126,7 +126,7 @@ _SESSIONS: tuple[tuple[float, str, Sequence[Step]], ...] = (
         "The product list is slow. Always write commit messages in the imperative.",
         bash("pnpm why lodash", "lodash 4.17.21"),
         Reply("The list asked the database once per product. It now loads all prices in one query."),
-        "Fine. I would rather use yarn, not pnpm. Then look at the images, they are too large.",
+        "Fine. I would rather we use yarn, not pnpm. Then look at the images, they are too large.",
         bash("pnpm add sharp", "Done in 3.4s"),
         Reply("Images are resized once, when they are uploaded."),
     )),

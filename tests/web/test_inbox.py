@@ -7,7 +7,7 @@ from tests.web.chromium import Tab
 from tests.web.conftest import OpenPage
 from tests.web.served import Ui
 
-YARN = "I would rather use yarn, not pnpm."
+YARN = "I would rather we use yarn, not pnpm."
 TESTS_FIRST = "I'd rather you ran the tests before you say it is done."
 LESSON = "docker compose up -d db"
 

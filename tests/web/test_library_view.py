@@ -26,7 +26,7 @@ def id_of(ui: Ui, words: str) -> str:
         ("?q=backoffice", ["old admin"], []),
         ("?kind=note", ["Release checklist", "Payments"], ["pnpm, not npm"]),
         ("?status=archived", ["old admin"], ["Release checklist"]),
-        ("?status=waiting", ["rather use yarn"], ["old admin"]),
+        ("?status=waiting", ["rather we use yarn"], ["old admin"]),
         ("?scope=user", ["Answer in English", "Release checklist"], ["Deploys go to staging"]),
         ("?topic=deploy", ["smoke test"], ["Answer in English"]),
         ("?source=repository", ["Payments"], ["smoke test"]),

@@ -63,7 +63,7 @@ def test_a_session_shows_the_very_text_and_a_reason_for_each_line_of_it(
     expect(numbers).to_contain_text("score")
     expect(turn).to_contain_text("Always write commit messages in the imperative.")
     expect(turn.get_by_role("link", name="Product list is slow")).to_be_visible()
-    expect(_turn(tab, "I would rather use yarn")).to_contain_text("waits in the inbox")
+    expect(_turn(tab, "I would rather we use yarn")).to_contain_text("waits in the inbox")
 
 
 @pytest.mark.parametrize("scripts", [True, False])
