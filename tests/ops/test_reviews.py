@@ -337,6 +337,31 @@ def test_what_is_not_there_is_told(app: App, tree: Path, text: str, found: tuple
     assert missing(app, text) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The pool is in `lib/db/pool.py`", ("lib/db/pool.py is not there",)),
+        ("The pool is in lib/db/pool.py, I think", ("lib/db/pool.py is not there",)),
+        ("`./scripts/deploy.sh` does it", ("./scripts/deploy.sh is not there",)),
+        ("`billing/api/pay.go` charges", ("billing/api/pay.go is not there",)),
+        ("`docker/Dockerfile`", ("docker/Dockerfile is not there",)),
+        ("`.github/workflows/ci.yml`", (".github/workflows/ci.yml is not there",)),
+        ("see https://example.com/lib/db/pool.py and example.com/lib/pool.html", ()),
+        ("`github.com/acme/shop/main.go`, `acme/shop.git`, `vercel/next.js`", ()),
+        ("`@acme/ui/button.js`, `three/examples/jsm/loader.js`, `lodash/fp`", ()),
+        ("and/or, read/write, 3/4, `text/html`, `feature/login.v2`, km/h", ()),
+        ("`node_modules/x/index.js`, `dist/app.js`, `path/to/file.py`", ()),
+        ("`app/*.py`, `src/<name>/x.py`, `/api/users.json`", ()),
+    ],
+)
+def test_a_file_whose_first_folder_is_gone_is_told_where_it_can_only_be_a_file(
+    app: App, tree: Path, text: str, found: tuple[str, ...]
+):
+    manifest = {"dependencies": {"three": "^1"}}
+    (tree / "package.json").write_text(json.dumps(manifest))
+    assert missing(app, text) == found
+
+
 def test_a_makefile_that_says_less_than_it_means_is_believed(app: App, tree: Path):
     for text in ("include more.mk\nall:\n", "%.o: %.c\n\tcc\n", "$(TARGETS): x\n"):
         (tree / "Makefile").write_text(text)

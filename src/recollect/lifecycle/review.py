@@ -177,6 +177,40 @@ Claim = tuple[
 ]  # a script of package.json, a target of a Makefile
 
 
+# Folders that projects of all kinds have.
+_USUAL_FOLDERS = frozenset(
+    """src lib libs app apps packages pkg cmd internal test tests spec specs e2e docs doc scripts script tools tool bin
+    config configs conf etc server client web www api backend frontend core common shared services service modules
+    components pages models views controllers routes middleware db database migrations migrate schema sql public static
+    assets styles templates infra deploy deployment ops ci docker k8s helm terraform ansible examples example bench
+    benchmarks data fixtures crates plugins extensions hooks utils helpers types include resources .github .vscode
+    .circleci .devcontainer""".split()
+)
+# What is built or fetched comes and goes, and what stands for a name is none.
+_NO_FOLDERS = frozenset(
+    """node_modules dist build out target coverage vendor tmp temp .venv venv __pycache__ .git path your my some foo bar
+    application text image audio video font multipart http https ftp file origin upstream feature bugfix hotfix
+    release""".split()
+)
+_FILE_NAME = re.compile(
+    r"[\w@+-][\w@.+-]*\.(?!git$|com$|org$|net$|io$|dev$|ai$|app$)[A-Za-z][A-Za-z0-9]{0,7}"
+    r"|(?:Docker|Make|Proc|Gem|Rake|Vagrant|Brew|Just)file|LICENSE|README|CODEOWNERS"
+)
+_FOLDER_NAME = re.compile(r"\.?[A-Za-z_][\w-]*")
+_FAR_PARTS = 3  # `other/gone.py` may be another project's; `billing/api/pay.py` is hardly anything but a path
+
+
+def may_be_of_project(path: str) -> bool:
+    """Whether a relative path whose first folder does not exist is still meant as a file of this project. Not what may
+    be an address, a package, a branch, a repository, a media type, or two words with a slash between them."""
+    *folders, name = path.removeprefix("./").split("/")
+    if not folders or not _FILE_NAME.fullmatch(name):
+        return False
+    if any(folder in _NO_FOLDERS or not _FOLDER_NAME.fullmatch(folder) for folder in folders):
+        return False
+    return folders[0] in _USUAL_FOLDERS or len(folders) + 1 >= _FAR_PARTS
+
+
 def find_claims(text: str) -> tuple[Claim, ...]:
     """Each once: first those of fenced code, then those of other code, then those of prose."""
     text = text[:_MAX_CLAIM_CHARS]

@@ -267,6 +267,14 @@ def _ranks(app: App, scope: Scope, memory: Memory, asked: Sequence[str]) -> list
 # memory of the user's holds in every project, so only its absolute paths are checked.
 
 _MAX_BYTES = 1_000_000
+_MANIFESTS = (
+    "package.json",
+    "pyproject.toml",
+    "requirements.txt",
+    "go.mod",
+    "Cargo.toml",
+    "Gemfile",
+)
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _TARGET = re.compile(r"^([^\s:=#][^:=#\n]*):(?!=)", re.MULTILINE)
 # Shells know these without a file.
@@ -300,18 +308,7 @@ def _describe_missing(claim: review.Claim, root: Path | None) -> str:
         )
         return f"there is no program {name}" if is_missing else ""
     if kind == "path":
-        # `/api/users` is a route as often as a path, and a relative one may be another project's: its first folder has
-        # to be there.
-        path = user_home() / name[2:] if name.startswith("~/") else Path(name)
-        if not path.is_absolute() and (root is None or ".." in path.parts or len(path.parts) < 2):
-            return ""
-        first = Path(*path.parts[:2]) if path.is_absolute() else Path(path.parts[0])
-        base = root or Path()
-        return (
-            f"{name} is not there"
-            if (base / first).is_dir() and not os.path.lexists(base / path)
-            else ""
-        )
+        return f"{name} is not there" if _is_missing_path(name, root) else ""
     if root is None:
         return ""
     if kind == "script":
@@ -332,6 +329,32 @@ def _describe_missing(claim: review.Claim, root: Path | None) -> str:
         r"^-?include\s", text, re.MULTILINE
     )
     return f"the Makefile has no target {name}" if not is_open and name not in targets else ""
+
+
+def _is_missing_path(name: str, root: Path | None) -> bool:
+    """`/api/users` is a route as often as a path, and a relative one may be another project's: its first folder has to
+    be there, or it has to look like a file of this project."""
+    path = user_home() / name[2:] if name.startswith("~/") else Path(name)
+    if path.is_absolute():
+        return Path(*path.parts[:2]).is_dir() and not os.path.lexists(path)
+    if root is None or ".." in path.parts or len(path.parts) < 2 or os.path.lexists(root / path):
+        return False
+    first = path.parts[0]
+    if (root / first).is_dir():
+        return True
+    return review.may_be_of_project(name) and not _is_dependency(root, first)
+
+
+def _is_dependency(root: Path, name: str) -> bool:
+    """Whether the project gets a package of this name from elsewhere: `three/examples/jsm/x.js` is a file of one."""
+    if (root / "node_modules" / name).exists():
+        return True
+    for file in _MANIFESTS:
+        with suppress(OSError, ValueError):
+            text = read_limited(root / file, _MAX_BYTES).decode()
+            if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text):
+                return True
+    return False
 
 
 def read_flags(store: Store) -> dict[str, str]:
