@@ -571,6 +571,48 @@ def test_entities_and_their_relations_become_threads_and_bridges(app: App, tmp_p
     assert (str(bridge.type), told["bridges"]) == ("DEPENDS", 1)
 
 
+def test_entities_and_rules_that_differ_in_a_number_are_all_imported(app: App, tmp_path: Path):
+    lines = [
+        {
+            "type": "entity",
+            "name": name,
+            "entityType": "database",
+            "observations": [f"The database listens on port {port} behind the proxy"],
+        }
+        for name, port in (("orders db", 5432), ("orders db", 5433), ("Orders DB", 5433))
+    ]
+    (tmp_path / "m.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    told = imports.mcp_memory(app, str(tmp_path / "m.jsonl")).facts
+    assert sorted(one.body[-22:-17] for one in all_kept(app)) == [" 5432", " 5433"]
+    assert told["duplicates"] == 1
+    claude_recall(
+        tmp_path / "recall.db",
+        ("a", {"content": "Retry the upload 3 times"}, "preference", None),
+        ("b", {"content": "Retry the upload 5 times"}, "preference", None),
+    )
+    assert imports.claude_recall(app, str(tmp_path / "recall.db")).facts["rules"] == 2
+
+
+def test_a_structured_failure_of_claude_recall_keeps_what_failed_why_and_what_to_do(
+    app: App, tmp_path: Path
+):
+    failure = {
+        "title": "Deploy failed",
+        "content": {
+            "what_failed": "Deployed with a stale bundle",
+            "why_failed": "the cache was not cleared.",
+            "what_should_do": "Run make clean before make deploy",
+        },
+    }
+    claude_recall(tmp_path / "recall.db", ("f", failure, "failure", None))
+    imports.claude_recall(app, str(tmp_path / "recall.db"))
+    (kept,) = all_kept(app)
+    assert kept.body == (
+        "What failed: Deployed with a stale bundle. Why: the cache was not cleared."
+        " Instead: Run make clean before make deploy."
+    )
+
+
 def test_an_agents_own_notes_come_in_as_the_agents(app: App, tmp_path: Path):
     folder = tmp_path / "memory"
     folder.mkdir()
@@ -668,8 +710,16 @@ def test_what_is_worth_nothing_is_named(one: ForeignMemory, reason: str):
     assert why_left_out(one) == reason
 
 
-def test_texts_that_differ_in_numbers_and_marks_alone_are_alike():
-    assert words_key("Session 12: All 3 tests passed!") == words_key(
-        "session 7 - all 41 tests passed"
-    )
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("All the tests passed!", "all the tests - passed", True),
+        ("The database listens on port 5432", "The database listens on port 5433.", False),
+        ("Settings are in db/a.toml", "Settings are in db/b.toml", False),
+        ("Call it userId", "Call it userid", False),
+        ("Run it with --force", "Run it with force", False),
+    ],
+)
+def test_texts_that_differ_in_case_and_marks_alone_are_alike(one: str, other: str, is_same: bool):
+    assert (words_key(one) == words_key(other)) is is_same
     assert words_key("Use tabs") != words_key("Use spaces")

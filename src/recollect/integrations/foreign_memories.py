@@ -87,12 +87,26 @@ def _keyed_value(row: Row) -> ForeignMemory:
 def _words(value: object, depth: int) -> str:
     if isinstance(value, str):
         return value.strip()
+    if isinstance(value, dict) and (failure := _failure_words(value, depth)):
+        return failure
     fields = (
         [value.get(name) for name in _TABLES["word_fields"]]
         if isinstance(value, dict) and depth
         else []
     )
     return next((words for field in fields if (words := _words(field, depth - 1))), "")
+
+
+def _failure_words(value: Mapping[str, object], depth: int) -> str:
+    """What failed, why, and what to do instead, as one text; empty where it does not say what failed."""
+    parts: dict[str, str] = {}
+    for name, fields in _TABLES["failure_parts"].items() if depth else ():
+        words = (_words(value.get(field), depth - 1) for field in fields)
+        parts[name] = one_line(next(filter(None, words), "")).rstrip(".")
+    said = {name: words for name, words in parts.items() if words}
+    if "What failed" not in said or len(said) < 2:
+        return ""
+    return " ".join(f"{name}: {words}." for name, words in said.items())
 
 
 # Where each program keeps its database, in the home folder, and how a row of each table is read
@@ -251,6 +265,17 @@ def why_left_out(one: ForeignMemory) -> str:
     return one.junk or next((reason for reason, is_true in reasons.items() if is_true), "")
 
 
+# Numbers, paths, options and names as code spells them: texts that differ in one of these speak of different things.
+_EXACT = re.compile(r"\S*(?:\d|\w[_/.:@-]\w|[a-z][A-Z]|--\w)\S*")
+
+
 def words_key(text: str) -> str:
-    """Equal for texts that differ only in numbers, case and punctuation."""
-    return re.sub(r"[\W_]+", " ", re.sub(r"\d+", "0", text.casefold())).strip()
+    """Equal for texts that differ only in case and punctuation, not in numbers or names."""
+    words = re.sub(r"[\W_]+", " ", text.casefold()).strip()
+    return "\n".join((words, *exact_names(text)))
+
+
+def exact_names(text: str) -> tuple[str, ...]:
+    """Port 5433 is not port 5432, and `db/a.py` is not `db/b.py`."""
+    found = (name.strip("\"'`,;:!?()[]{}<>").rstrip(".") for name in _EXACT.findall(text))
+    return tuple(sorted(set(found)))

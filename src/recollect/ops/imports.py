@@ -263,6 +263,7 @@ class _Import:
         self.ids: dict[str, str] = {}  # by the keys of the other program
         self._by_words: dict[tuple[Kind, str], str] = {}
         self._rules: list[tuple[str, str]] = []
+        self._new_ids: set[str] = set()
         for memory, _ in store.each():
             self._remember(memory, memory.id)
         self._before = set(self._by_words.values())
@@ -284,21 +285,25 @@ class _Import:
         )
         at = min(one.at or self.now, self.now)
         # The same id each time the same thing is read, where its day is known.
-        mark = hashlib.sha256(f"{self._source}\n{one.key}".encode()).hexdigest()[:6]
-        id = f"{one.kind}_{at.stamp()}_{mark}"
+        id = self._id(one, at, one.key)
+        if id in self._new_ids:  # that program has two of one name
+            id = self._id(one, at, f"{one.key}\n{one.body}")
         known = id if id in self._before else self._by_words.get(_words(one))
         if known is None and one.kind is Kind.RULE:
-            known = next(
-                (id for body, id in self._rules if rule_relations.says_same(one.body, body)), None
-            )
+            known = next((id for body, id in self._rules if _says_same(one.body, body)), None)
         self.ids.setdefault(one.key, known or id)
         if known is None:
             self._remember(one, id)
+            self._new_ids.add(id)
             self.new.append(self._create(one, id, at))
         elif known in self._before:
             self.known += 1
         else:
             self.duplicates += 1
+
+    def _id(self, one: ForeignMemory, at: Moment, key: str) -> str:
+        mark = hashlib.sha256(f"{self._source}\n{key}".encode()).hexdigest()[:6]
+        return f"{one.kind}_{at.stamp()}_{mark}"
 
     def _clean(self, text: str, max_chars: int) -> str:
         cleaned = self._app.redactor.clean(storable(text))
@@ -324,6 +329,11 @@ class _Import:
         return Create(
             thread, (Message(id.replace("thread", "message", 1), id, at, self._source, one.body),)
         )
+
+
+def _says_same(new: str, known: str) -> bool:
+    is_same = foreign.exact_names(new) == foreign.exact_names(known)
+    return is_same and rule_relations.says_same(new, known)
 
 
 def _words(one: Memory | ForeignMemory) -> tuple[Kind, str]:
