@@ -174,9 +174,8 @@ def reason_blocks(reasons: Reasons, _now: Moment) -> Iterator[Block]:
 def _recall(recall: Mapping[str, Any], reasons: Reasons) -> Iterator[Block]:
     unasked, how = "event" in recall, str(recall["how"])
     asked = clip(str(recall["query"]), 300)
-    yield Line(
-        f"{local_minute(Moment.parse(str(recall['at'])))}  {_occasion(recall)}: {asked}", Tone.TITLE
-    )
+    at = local_minute(Moment.parse(str(recall["at"])))
+    yield Line(f"{at}  {_occasion(recall)}: {asked}", Tone.TITLE)
     if (why_not := recall.get("not_searched")) is not None:
         said = _WORDING["not_searched"].get(why_not, f"it could not be: {why_not}")
         yield Line(f"  Memory was not searched: {said}.", Tone.DIM)
@@ -186,30 +185,43 @@ def _recall(recall: Mapping[str, Any], reasons: Reasons) -> Iterator[Block]:
             "  It was not shown: the hook had given up waiting, or ended before it could print.",
             Tone.WARN,
         )
-    hits, drops = (
-        [row for row in recall[of] if reasons.memory in ("", row["id"])]
-        for of in ("hits", "dropped")
-    )
-    for hit in hits:
-        yield Line(f"  {hit['title']}  (source: {hit['lane']})  {hit['id'][-SHORT_ID:]}")
-        if hit.get("passage"):
-            yield Line(f"      {hit['passage']}", Tone.DIM)
-        text = f"{hit['title']}\n{hit.get('passage', '')}"
-        yield Line(
-            f"      {hit_sentence(hit['components'], how=how, question=asked, text=text, unasked=unasked)}"
-        )
-        if reasons.numbers:
-            yield Line(f"      {_numbers(hit['score'], hit['components'])}", Tone.DIM)
-    if not hits and not reasons.memory:
-        near = unasked and drops
-        yield Line("  Nothing was shown." if near else "  Nothing was found.", Tone.DIM)
-    left_out = [Drop(drop["id"], drop["reason"]) for drop in drops]
-    yield from _drop_lines(left_out, unasked=unasked, numbers=reasons.numbers, indent="  ")
+    yield from _result_lines(recall, reasons)
     if reasons.numbers:
         told = f", {recall['chars']} characters, session {recall['session']}" if unasked else ""
         yield Line(f"  {recall['id']}: by {how}, {recall['ms']} ms{told}", Tone.DIM)
     elif how not in (*_USUAL, ALWAYS_LOADED, ABOUT_CALL):
         yield Line(f"  Searched by {how}.", Tone.DIM)
+
+
+def _result_lines(recall: Mapping[str, Any], reasons: Reasons) -> Iterator[Block]:
+    """What was found and left out; of one memory alone, where the reasons are about one."""
+    unasked = "event" in recall
+    hits = [row for row in recall["hits"] if reasons.memory in ("", row["id"])]
+    drops = [row for row in recall["dropped"] if reasons.memory in ("", row["id"])]
+    for hit in hits:
+        yield from _hit_lines(hit, recall, reasons.numbers)
+    if not hits and not reasons.memory:
+        near = unasked and drops
+        yield Line("  Nothing was shown." if near else "  Nothing was found.", Tone.DIM)
+    left_out = [Drop(drop["id"], drop["reason"]) for drop in drops]
+    yield from _drop_lines(left_out, unasked=unasked, numbers=reasons.numbers, indent="  ")
+
+
+def _hit_lines(hit: Mapping[str, Any], recall: Mapping[str, Any], numbers: bool) -> Iterator[Block]:
+    passage = hit.get("passage", "")
+    yield Line(f"  {hit['title']}  (source: {hit['lane']})  {hit['id'][-SHORT_ID:]}")
+    if passage:
+        yield Line(f"      {passage}", Tone.DIM)
+    why = hit_sentence(
+        hit["components"],
+        how=str(recall["how"]),
+        question=clip(str(recall["query"]), 300),
+        text=f"{hit['title']}\n{passage}",
+        unasked="event" in recall,
+    )
+    yield Line(f"      {why}")
+    if numbers:
+        yield Line(f"      {_numbers(hit['score'], hit['components'])}", Tone.DIM)
 
 
 def _is_unconfirmed(recall: Mapping[str, Any]) -> bool:
