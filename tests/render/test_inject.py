@@ -210,6 +210,15 @@ def test_what_was_told_is_told_apart_from_what_was_only_named():
     assert inject.marks_shown(block.text) == block.shown
 
 
+def test_the_line_above_the_notes_that_are_always_loaded_counts_those_that_are_there():
+    notes = [note(f"Note {number}", body="Be careful. " * 60) for number in range(40)]
+    block = inject.session_start([], always=notes, nonce=NONCE, now=NOW)
+    there = block.text.count("\n- [")
+    assert 0 < there < 40
+    assert f"Loaded {there} of 40 always-load entries" in block.text
+    assert (len(block.shown), len(block.left_out)) == (there, 40 - there)
+
+
 @given(st.text(), st.text())
 def test_every_memory_that_was_told_can_be_read_back(title: str, body: str):
     rules = [rule(title, body=body)]

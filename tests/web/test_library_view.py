@@ -32,6 +32,7 @@ def id_of(ui: Ui, words: str) -> str:
         ("?source=repository", ["Payments"], ["smoke test"]),
         ("?q=webhook&kind=note", ["Payments"], ["Stripe sends event again"]),
         ("?q=backoffice&status=active", [], ["old admin"]),
+        ("?q=zzzzqqq", ["Nothing matches"], ["<tr", "Edit"]),
         ("?since=2999-01-01", ["Nothing matches"], ["pnpm"]),
         ("?offset=5000", ["Nothing matches"], ["pnpm"]),
     ],
@@ -44,6 +45,14 @@ def test_memories_are_found_by_words_and_by_filters(
     listed = answer.body.partition("</form>\n\n")[2]
     assert [words for words in there if words not in listed] == []
     assert [words for words in not_there if words in listed] == []
+
+
+def test_the_digits_that_lists_print_find_their_memory(ui: Ui):
+    id = id_of(ui, "old admin")
+    answer = ui.get(f"{ui.project}/library?q={id[-6:]}")
+    listed = answer.body.partition("</form>\n\n")[2]
+    assert "old admin" in listed
+    assert "Release checklist" not in listed
 
 
 @pytest.mark.parametrize(

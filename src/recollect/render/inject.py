@@ -91,17 +91,7 @@ def session_start(
     page = _Page(nonce, START_CHARS)
     if is_resumed and rules:
         page.add("New since this session was last open:")
-    if always:
-        page.add(f"Loaded {len(always)} always-load entries")
-    for note in always:  # a few notes come whole; of many, each as much as there is room for
-        title = plain(note.title, _TITLE_CHARS)
-        text = plain(note.body, max(_RULE_CHARS, 3_000 // len(always) - _TITLE_CHARS))
-        said = (
-            f"{text} ({note.id})"
-            if text.startswith(title.rstrip("\u2026"))
-            else f"{title} ({note.id}): {text}"
-        )
-        page.add(f"- [{note.lane}] {said}", note.id)
+    _add_always_loaded(page, always)
     loaded = page.add_rules(rules)
     if heart is not None:
         page.add(
@@ -145,6 +135,26 @@ def _loaded_notice(*, rules: int, notes: int, threads: int) -> str:
     )
     named = [counted(count, one, many) for count, one, many in counts if count]
     return f"Recollect: loaded {', '.join(named)}" if named else ""
+
+
+def _add_always_loaded(page: _Page, always: Sequence[Memory]) -> None:
+    """A few notes come whole; of many, each as much as there is room for. The line above them counts those that fit."""
+    before, place = len(page.shown), len(page.lines)
+    page.reserved = len("Loaded 1,000 of 1,000 always-load entries ")
+    for note in always:
+        title = plain(note.title, _TITLE_CHARS)
+        text = plain(note.body, max(_RULE_CHARS, 3_000 // len(always) - _TITLE_CHARS))
+        said = (
+            f"{text} ({note.id})"
+            if text.startswith(title.rstrip("\u2026"))
+            else f"{title} ({note.id}): {text}"
+        )
+        page.add(f"- [{note.lane}] {said}", note.id)
+    page.reserved = 0
+    fitting = len(page.shown) - before
+    if fitting:
+        of_all = "" if fitting == len(always) else f" of {len(always)}"
+        page.lines.insert(place, f"Loaded {fitting}{of_all} always-load entries")
 
 
 def prompt(

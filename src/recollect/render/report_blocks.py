@@ -219,6 +219,9 @@ def _told_blocks(told: Told, indent: str = "  ") -> Iterator[Block]:
     about = f"about {counted(told.tokens, 'token')}"
     if not told.reasons and not told.text:
         near = sum(map(len, told.left_out.values()))
+        if not near:
+            yield Line(f"{indent}Nothing was told: nothing was found.", Tone.DIM)
+            return
         why = "; ".join(f"{sentence}: {len(ids)}" for sentence, ids in told.left_out.items())
         yield Line(f"{indent}Nothing was told. {_memories(near)} came near: {why}.", Tone.DIM)
         return

@@ -186,6 +186,7 @@ def show_library(page: Page) -> Response:
     filters = _read_filters(page)
     words, shown = page.query.get("q", "").strip(), page.number("shown") or _PAGE
     how, of, offset = "", "", page.number("offset") or 0
+    nearest: list[dict[str, Any]] = []
     if words:
         renamed = {
             ("condition" if name == "status" else name): str(value)
@@ -196,6 +197,7 @@ def show_library(page: Page) -> Response:
             "search", query=[words], archived=True, include_inbox=True, limit=limit, **renamed
         )
         rows, how = [_row_of_hit(hit) for hit in found["hits"]], found["how"]
+        nearest = found.get("nearest", [])
         more = page.here(shown=limit + _PAGE) if len(found["hits"]) == limit < _MOST_FOUND else ""
     else:
         cards = page.op("list", limit=_PAGE, offset=offset, **filters)
@@ -212,7 +214,7 @@ def show_library(page: Page) -> Response:
     return page.render(
         "library.html", rows=rows, words=words, filters=filters, how=how, of=of, offset=offset, more=more,
         newer=page.here(offset=max(0, offset - _PAGE)) if offset else "", edited=edited, kinds=KINDS,
-        conditions=CONDITIONS, scopes=SCOPES, sources=SOURCES, days=_days(page),
+        conditions=CONDITIONS, scopes=SCOPES, sources=SOURCES, days=_days(page), nearest=nearest,
     )  # fmt: skip
 
 
