@@ -153,7 +153,8 @@ def test_nothing_of_a_hostile_folder_runs_at_any_door(
     trap.reset()
     set_traps(person, trap)
     person.run("hook", "--prepare")
-    person.house.start()
+    with patch.dict(os.environ, person.environ, clear=True):
+        person.house.start()  # with the traps on its PATH
 
     for few in (folders[at : at + _OPEN_AT_ONCE] for at in range(0, len(folders), _OPEN_AT_ONCE)):
         for folder in few:
