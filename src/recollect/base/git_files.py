@@ -42,7 +42,8 @@ _IDS_AT = 8 + 256 * 4  # in the index of a pack, after its header
 _COMMIT, _OFFSET_DELTA, _ID_DELTA = 1, 6, 7
 
 _SECTION = r'\[\s*([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\[^\n])*)")?\s*\]'
-_ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
+_TOKEN = re.compile(r'"|\\[\s\S]|[#;]|[^"\\#;\n]+')  # of a value in the configuration
+_ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "\n": ""}  # the last: it goes on in the next line
 
 
 class Commit(NamedTuple):
@@ -151,25 +152,33 @@ class Repository:
         if head is None:
             return NO_COMMIT
         self._budget.left = _COST_OF_LOOKUP + max_commits * _COST_OF_COMMIT
+        try:
+            return FirstCommit(self._last_root(head, max_commits, mainline=mainline).hex())
+        except ValueError as problem:
+            return FirstCommit("", str(problem))
+
+    def _last_root(self, head: bytes, max_commits: int, *, mainline: bool) -> bytes:
+        """In git's order: of those whose child was seen, the one with the latest date comes next. ValueError says why
+        the end of the history was not reached."""
         waiting: list[tuple[int, int, bytes, tuple[bytes, ...]]] = []
         seen = {head}
         new = [head]
-        first = b""
+        root = b""
         while new or waiting:
             for id in new:
                 commit = self._commit(id)
                 if commit is None:
-                    return FirstCommit("", f"commit {id.hex()[:10]} cannot be read")
+                    raise ValueError(f"commit {id.hex()[:10]} cannot be read")
                 parents = commit.parents[:1] if mainline else commit.parents
                 heapq.heappush(waiting, (-commit.committed_s, len(seen), id, parents))
             _, _, id, parents = heapq.heappop(waiting)
             if not parents:
-                first = id
+                root = id
             new = [parent for parent in parents if parent not in seen]
             seen.update(new)
             if len(seen) > max_commits:
-                return FirstCommit("", f"it has more than {max_commits:,} commits")
-        return FirstCommit(first.hex())
+                raise ValueError(f"it has more than {max_commits:,} commits")
+        return root
 
 
 def _alternates(own: Path) -> list[Path]:
@@ -476,30 +485,22 @@ def _config_lines(text: str) -> Iterator[tuple[str, str, str]]:
 
 def _config_value(text: str, at: int) -> tuple[str, int]:
     """What stands behind a name, without quotes and comments; and where the next line begins."""
-    value: list[str] = []
-    kept, is_quoted = 0, False  # `kept`: how much of it is not space at the end
-    while at < len(text) and text[at] in " \t":
-        at += 1
-    if text[at : at + 1] != "=":
+    begin = re.compile(r"[ \t]*=[ \t]*").match(text, at)
+    if begin is None:
         return "true", text.find("\n", at) + 1 or len(text)
-    at += 1
-    while at < len(text) and text[at] != "\n":
-        character = text[at]
-        at += 1
-        if character == '"':
+    value, kept, is_quoted = "", 0, False  # `kept`: how much of it is not space at the end
+    at = begin.end()
+    while token := _TOKEN.match(text, at):
+        part, at = token[0], token.end()
+        if part == '"':
             is_quoted = not is_quoted
             kept = len(value)
-        elif character in "#;" and not is_quoted:
-            at = text.find("\n", at)
-            at = len(text) if at < 0 else at
-        elif character == "\\":
-            escaped = text[at : at + 1]
-            at += 1
-            if escaped != "\n":  # else the value goes on in the next line
-                value.append(_ESCAPES.get(escaped, escaped))
-                kept = len(value)
-        elif value or is_quoted or not character.isspace():
-            value.append(character)
-            if is_quoted or not character.isspace():
-                kept = len(value)
-    return "".join(value[:kept]), at + 1
+        elif part in "#;" and not is_quoted:
+            break
+        elif part.startswith("\\"):
+            value += _ESCAPES.get(part[1:], part[1:])
+            kept = len(value)
+        else:
+            value += part
+            kept = len(value) if is_quoted else max(kept, len(value.rstrip()))
+    return value[:kept], text.find("\n", at) + 1 or len(text)

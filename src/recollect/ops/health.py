@@ -182,7 +182,7 @@ def doctor(app: App) -> Checkup:
             "recollect recover",
         ),
     ]
-    checks += [Check("memory", Mark.WARN, *line.split("; ", 1)) for line in offer_lines(app)]
+    checks += _offers(app)
     checks += [Check(name, Mark.GOOD, state) for name, state in install.copies_status(app).items()]
     checks += [
         *notes.checks(app),
@@ -191,6 +191,10 @@ def doctor(app: App) -> Checkup:
         *agent_pieces.checks(app),
     ]
     return Checkup(tuple(checks))
+
+
+def _offers(app: App) -> list[Check]:
+    return [Check("memory", Mark.WARN, *line.split("; ", 1)) for line in offer_lines(app)]
 
 
 def _warn_if(is_wrong: object, name: str, good: str, bad: str = "", repair: str = "") -> Check:
