@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recollect import __version__
 from recollect.base import project as projects
 from recollect.base.clock import Clock, SystemClock
 from recollect.base.errors import (
@@ -29,6 +30,8 @@ from recollect.base.text import one_line, storable
 from recollect.model.memory import Memory
 from recollect.model.plan import Plan
 from recollect.model.result import Done, Scope
+from recollect.wire import client
+from recollect.wire.place import find_place
 
 if TYPE_CHECKING:
     from recollect.agents import Places
@@ -222,7 +225,15 @@ class App:
                 if path is None or self.dry_run:
                     raise
                 raise set_aside(self, path, problem) from None
+            if self._open[key].was_migrated:
+                self._retire_older_daemon()
         return self._open[key]
+
+    def _retire_older_daemon(self) -> None:
+        """It could no longer write the store that was just brought up to date."""
+        place = find_place(str(self.home.root), environment())
+        if client.retire_older(place, __version__):
+            self.log.line("older-daemon-retired", version=__version__)
 
     def redact_text(self, name: str, text: str, *, max_chars: int | None = None) -> str:
         """Any text that will be kept: storable, within its limit, free of secrets."""

@@ -26,6 +26,7 @@ from recollect.base.errors import (
     RecollectError,
     StoreBusy,
     StoreError,
+    StoreTooNew,
 )
 from recollect.base.files import Stamp, stamp
 from recollect.base.paths import Home
@@ -140,6 +141,7 @@ class _OpenApp:
         self.settings: Settings | None = None  # as loaded, before our own changes to them
         self.files: tuple[object, ...] = ()
         self.used_s = time.monotonic()
+        self.was_served = False  # its stores could be used at least once
         self.dropped = False  # closed by the last thread that has it
 
 
@@ -155,6 +157,7 @@ class Apps:
         # By what its tree shows, and its root; the one used last stands last.
         self._open: dict[tuple[str, str], _OpenApp] = {}
         self._guard = threading.Lock()
+        self.was_overtaken = False  # a newer Recollect wrote a store that this process had in use
 
     @contextmanager
     def app(self, project_folder: str, cwd: str, environ: Mapping[str, str]) -> Iterator[App]:
@@ -166,9 +169,12 @@ class Apps:
         try:
             self._refresh(entry, environ)
             yield entry.app
+            entry.was_served = True
         except StoreBusy:
             raise
-        except (StoreError, OSError):
+        except (StoreError, OSError) as problem:
+            if isinstance(problem, StoreTooNew) and entry.was_served:
+                self.was_overtaken = True
             self._drop(entry)
             raise
         finally:

@@ -18,12 +18,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import recollect
 from recollect import __version__
 from recollect.app.core import App
 from recollect.base.clock import SystemClock
-from recollect.base.errors import BadInput, ModelLoading, RecollectError, StoreBusy, StoreFull
+from recollect.base.errors import (
+    BadInput,
+    ModelLoading,
+    RecollectError,
+    StoreBusy,
+    StoreFull,
+    StoreTooNew,
+)
 from recollect.base.files import stamp
+from recollect.base.installation import Installation
 from recollect.base.paths import Home
 from recollect.base.settings import load
 from recollect.daemon.apps import Apps, Model
@@ -55,8 +62,10 @@ class Service:
         listener: socket.socket,
         token: str,
         lock: int,
+        installation: Installation,
     ) -> None:
         self._home = home
+        self._installation = installation
         self._place = place
         self._lock = lock
         self._clock = SystemClock()
@@ -76,12 +85,12 @@ class Service:
         self._model = Model(own.settings.text("MEMORY_EMBEDDING_MODEL"), home.embedding_key)
         self._apps = Apps(home, user_home, self._clock, self._model)
         self._hooks = Hooks(self._apps.app, place.recalls, self._clock, own=self._apps.own)
+        self._too_new = ""  # why writes were refused, for `doctor`
         self._works: dict[str, Work] = {}  # by the name that the client gave its call
         self._spool = SpoolDrain(place, self._hooks, self._log)
         self._server = Server(place, listener, token, self._answer, self._report_failure)
         self._name = place.address if place.tcp else place.socket
-        # Of the package's first file, which an install, upgrade or uninstall writes or removes, and of the socket.
-        self._stamps = stamp(recollect.__file__), stamp(self._name)
+        self._socket_stamp = stamp(self._name)
         jobs = [job for job in JOBS if job.every_s]
         quick = [
             Job("model", self._model.load, 2),
@@ -120,9 +129,9 @@ class Service:
             return "its home is gone or was replaced"
         if not os.access(self._home.root, os.W_OK | os.X_OK):
             return "its home cannot be written"
-        if stamp(recollect.__file__) != self._stamps[0]:
+        if self._installation.has_changed():
             return "its installation changed"
-        if stamp(self._name) != self._stamps[1]:
+        if stamp(self._name) != self._socket_stamp:
             return "its socket was removed or replaced"
         if not is_usable(os.path.dirname(self._name)):
             return "its runtime folder is no longer private"  # no hook speaks to it any more
@@ -134,7 +143,7 @@ class Service:
         op = header.get("op", "hook")
         is_event = op in ("hook", "ask")
         # A newer hook is served by a daemon of its own version. Not the other way round: two would retire each other.
-        is_newer = is_event and version_key(header.get("version", "")) > version_key(__version__)
+        is_newer = is_event and client.is_newer(header.get("version", ""), than=__version__)
         if is_newer or read_number(header, "protocol") > frame.PROTOCOL:
             self._server.stop("a newer version takes over")
             return Answer(frame.RETIRING)
@@ -192,6 +201,8 @@ class Service:
         except (StoreBusy, StoreFull) as problem:
             self._log.line("hook-busy", hook=event, problem=type(problem).__name__)
             return Answer(frame.BUSY)
+        except StoreTooNew as problem:
+            return self._refuse_too_new(problem) or Answer(frame.ERROR)
         except RecollectError as problem:
             self._log.line("hook-failed", hook=event, problem=problem.message)
             return Answer(frame.ERROR)
@@ -222,10 +233,24 @@ class Service:
                     if time.monotonic() >= request.until_s or work.is_cancelled:
                         raise
                     time.sleep(0.02)
+        except StoreTooNew as problem:
+            answer = self._refuse_too_new(problem)
+            return answer or Answer(frame.ERROR, calls.encode_error(problem))
         except RecollectError as problem:
             return Answer(frame.ERROR, calls.encode_error(problem))
         finally:
             self._works.pop(name, None)
+
+    def _refuse_too_new(self, problem: StoreTooNew) -> Answer | None:
+        """A newer Recollect wrote a store. Where one took over while this process ran, it retires: the client's next
+        try starts the program that is installed now. Otherwise (None) that one is as old as this: the other projects
+        are still served, and `doctor` says what is wrong."""
+        self._too_new = problem.message
+        self._log.line("too-new", problem=problem.message)
+        if not (self._apps.was_overtaken or self._installation.has_changed()):
+            return None
+        self._server.stop("a newer version wrote a store")
+        return Answer(frame.RETIRING)
 
     def _report_failure(self, problem: Exception) -> None:
         """The text of an unforeseen error may quote a prompt; its type and place cannot."""
@@ -250,6 +275,8 @@ class Service:
             "started_at": self._began.iso(),
             "uptime_s": round(now_s - self._began_s, 1),
             "idle_s": round(now_s - self._last_request_s, 1),
+            "too_new": self._too_new,
+            "upgraded": self._installation.has_changed(),
             "model": self._model.state,
             "spooled": count_files(self._place.spool + FOLDER),
             "unanswered": self._spool.received,
@@ -287,16 +314,6 @@ def _load_language() -> None:
     from recollect.app import rule_keeping  # no first answer waits for it
 
     rule_keeping.load_english()
-
-
-def version_key(version: str) -> tuple[int, ...]:
-    """`0.10.0` is newer than `0.9.1`; one that cannot be read is the oldest."""
-    parts = version.split(".")
-    return (
-        tuple(int(part) for part in parts)
-        if all(part.isascii() and part.isdigit() for part in parts)
-        else ()
-    )
 
 
 def _environ(header: Mapping[str, str]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from recollect.base.errors import HomeRefused
 from recollect.base.ids import fresh_key
+from recollect.base.installation import Installation
 from recollect.base.paths import Home, home, user_home
 from recollect.base.settings import environment
 from recollect.wire import client, lockfile
@@ -63,10 +64,11 @@ def run_daemon(environ: Mapping[str, str]) -> int:
     except OSError as problem:
         return _report_failure(f"It cannot listen: {problem}", 1, place)
     socket = _find_socket(place)
+    installation = Installation()  # before the rest of the program is loaded from there
     try:
         from recollect.daemon.service import Service
 
-        Service(ours, user, place, listener, token, lock).run(
+        Service(ours, user, place, listener, token, lock, installation).run(
             stop_listening=lambda: _stop_listening(place, socket)
         )
         client.forget_starts(place)  # it ended in good order

@@ -38,6 +38,7 @@ SHORT_NAME = "ai"
 _SPINNER = "Recalling memories..."
 _SHELL = "/bin/sh"
 _REPAIR = "recollect install"
+_UPGRADE = "pip install --upgrade recollect"
 _MAX_SHOWN_CHARS = 120
 _ANSWER_S = 2.0
 _ONE_IN = 20  # a late hook as rare as this is no complaint: every machine is busy now and then
@@ -315,9 +316,11 @@ def _daemon(home: str) -> Check:
         )
     if kind != frame.OK:
         return Check("daemon", Mark.WARN, f"answers with {kind}", "recollect daemon stop")
+    status = json.loads(body)
+    if outdated := _outdated(status):
+        return outdated
     if slow:
         return Check("daemon", Mark.WARN, f"answers, but {slow}", "recollect logs")
-    status = json.loads(body)
     missed, lost = status.get("late", 0) + status.get("unanswered", 0), status.get("lost", 0)
     total, because = missed + status.get("answered", 0), Counter[str](status.get("late_because"))
     if lost:
@@ -334,6 +337,26 @@ def _daemon(home: str) -> Check:
         detail,
         "if it goes on: recollect daemon stop, then recollect daemon start",
     )
+
+
+def _outdated(status: Mapping[str, Any]) -> Check | None:
+    """A daemon of another version than this program, or one that a newer version's store turned away."""
+    version = str(status.get("version", ""))
+    runs = f"it is Recollect {version}, this is {__version__}"
+    if too_new := status.get("too_new"):
+        refused = f"what agents do is not written: {too_new} Nothing is lost: it is read later"
+        if status.get("upgraded") or version != __version__:
+            return Check("daemon", Mark.BAD, f"{refused}; {runs}", "recollect daemon stop")
+        return Check("daemon", Mark.BAD, refused, _UPGRADE)
+    if client.is_newer(__version__, than=version):
+        detail = f"{runs}; it ends when the next hook of this version comes"
+        return Check("daemon", Mark.WARN, detail, "recollect daemon stop")
+    if client.is_newer(version, than=__version__):
+        return Check("daemon", Mark.WARN, f"{runs}: agents call the newer one", _UPGRADE)
+    if status.get("upgraded"):
+        detail = "the program was changed since it started; it is about to end"
+        return Check("daemon", Mark.WARN, detail, "recollect daemon stop")
+    return None
 
 
 def _hook_problem(command: str, event: str, limit_s: int) -> str:

@@ -25,6 +25,7 @@ from mcp.shared.exceptions import MCPError
 from recollect import __version__
 from recollect.base.errors import RecollectError
 from recollect.base.ids import fresh_key
+from recollect.base.installation import Installation
 from recollect.base.paths import Home, home
 from recollect.base.settings import environment
 from recollect.base.shipped import load_table
@@ -41,6 +42,9 @@ SCHEME = "recollect://memory/"
 _MAX_ERROR_CHARS = 2_000
 _TEXT = "text/plain"
 ALONE = "The daemon could not be started: this was done without it, by words alone."
+UPGRADED = (
+    "Recollect was upgraded after this session began. Restart your agent to use the new version."
+)
 _LOOK_S = 1.0
 
 Context = ServerRequestContext[Any, Any]
@@ -219,6 +223,7 @@ class Link:
         self._home = Home(home(self._environ))
         self._cwd = folder or os.getcwd()
         self._folder = Path(self._environ.get(PROJECT_VARIABLE) or self._cwd)
+        self._installation = Installation()
         self._works: dict[str, Work] = {}  # what is done in this process, by the call's name
 
     @property
@@ -255,7 +260,10 @@ class Link:
             )
         reply = self._run_alone(name, body) if found is None else _parse_reply(found)
         if reply.failed:
-            return reply._replace(text=reply.text.replace("`recollect ", f"`{self.program} "))
+            reply = reply._replace(text=reply.text.replace("`recollect ", f"`{self.program} "))
+        if reply.failed and found is not None and self._installation.has_changed():
+            # The daemon is of the new version by now, and may know this call by another name.
+            return reply._replace(text=f"{reply.text}\n{UPGRADED}")
         return reply
 
     def progress(self, name: str) -> tuple[int, int]:
@@ -277,6 +285,8 @@ class Link:
                 client.ask(self._place, {"op": "cancel", "name": name}, b"", _LOOK_S)
 
     def _run_alone(self, name: str, body: bytes) -> Reply:
+        if self._installation.has_changed():  # what is not loaded yet would be of another version
+            return Reply(UPGRADED, failed=True)
         from recollect.ops import calls
 
         work = self._works[name] = calls.Work()

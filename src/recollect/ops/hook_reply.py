@@ -1,6 +1,7 @@
 """What the operation behind a hook is given (a request) and what it returns: a reply, and what is written once that was
 printed; and events that need no answer. A store that cannot be written does not keep an agent from being told what is
-remembered: the failure is logged and the work goes on. A damaged store is reported to the caller."""
+remembered: the failure is logged and the work goes on. A store that is
+damaged, or that a newer Recollect wrote, is reported to the caller."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from pathlib import Path
 from recollect.app import notices, session_ledger
 from recollect.app.core import App
 from recollect.app.states import count_answer
-from recollect.base.errors import RecollectError, StoreDamaged
+from recollect.base.errors import RecollectError, StoreDamaged, StoreTooNew
 from recollect.base.moment import DAY_SECONDS, Moment
 from recollect.base.structs import Struct, field, replace
 from recollect.base.text import blake2b
@@ -85,7 +86,7 @@ class HookRequest(Struct):
         try:
             with self.app.writer(self.app.scope).transaction():
                 write()
-        except StoreDamaged:
+        except (StoreDamaged, StoreTooNew):
             raise
         except RecollectError as problem:
             event = self.event

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
+from recollect import __version__
 from recollect.agents import DEFAULT_HOST, Level, callers, default_agent
 from recollect.agents import agent as agent_of
 from recollect.app.core import App
@@ -76,6 +77,8 @@ def install(
             _require(preview(piece, work.receipts))
         has_scripts = stub.is_current(str(app.home.root), sys.executable)
         if not has_scripts and not app.dry_run:
+            # First: a daemon that just started would put its own version's scripts back.
+            client.retire_older(place.find_place(str(app.home.root), environment()), __version__)
             stub.write_hook(str(app.home.root), sys.executable)
         command = agent_pieces.short_command(work.receipts)
         for piece in (*pieces, *([command] if command else [])):

@@ -12,7 +12,7 @@ from recollect.app.core import App
 from recollect.app.embedding import TimedQuestion
 from recollect.app.memory_search import rules_in_force, search
 from recollect.app.states import RECENT_PROMPTS, SeenPrompt
-from recollect.base.errors import RecollectError, StoreDamaged
+from recollect.base.errors import RecollectError, StoreDamaged, StoreTooNew
 from recollect.base.ids import fresh_key
 from recollect.base.structs import replace
 from recollect.model.memory import Lane, Note
@@ -126,7 +126,7 @@ def _search_in_time(
         store = request.app.reader(request.app.scope)
         told, own = (store.marks(key, way) for way in (Way.TOLD, Way.OWN))
         return search_unasked(request.app, question, seen=told | own, limit=limit)
-    except StoreDamaged:
+    except (StoreDamaged, StoreTooNew):
         raise
     except RecollectError as problem:
         return PromptSearch(None, problem.message, failed=True)

@@ -15,7 +15,7 @@ from recollect.app.memory_search import rules_in_force
 from recollect.app.note_files import NO_FILE, NOTE_FILES, KnownFile, vault_scopes
 from recollect.app.offered_memory import offer_lines
 from recollect.app.states import ALLOWED_NOTES, SESSIONS
-from recollect.base.errors import NotFound, RecollectError, StoreDamaged
+from recollect.base.errors import NotFound, RecollectError, StoreDamaged, StoreTooNew
 from recollect.base.ids import fresh_key
 from recollect.base.structs import replace
 from recollect.base.text import counted
@@ -136,7 +136,7 @@ def _load_notes(request: HookRequest) -> tuple[Kept, str]:
         try:
             if request.left_s <= _VAULT_NEEDS_S or vault_sync.quick_look(app, scope).waiting:
                 request.log_late(f"changed notes of the {scope}")
-        except StoreDamaged:
+        except (StoreDamaged, StoreTooNew):
             raise
         except RecollectError as problem:
             app.log.line("vault-not-read", scope=scope, problem=problem.message)

@@ -225,8 +225,9 @@ def inspect(db: apsw.Connection, path: Path | None) -> int:
 
 def bring_up(
     db: apsw.Connection, path: Path | None, timeout_ms: int, reindex: Callable[[], object]
-) -> None:
-    """Makes the file a current one, in WAL mode, whatever it was; one that is not ours is refused before any write."""
+) -> bool:
+    """Makes the file a current one, in WAL mode, whatever it was; one that is not ours is refused before any write.
+    Whether it was one of an older version."""
     inspect(db, path)
     mode = "delete" if path is not None and on_network_mount(path) else "wal"
     patience = _Patience(timeout_ms)
@@ -239,7 +240,7 @@ def bring_up(
                 raise
     version = inspect(db, path)
     if version == current_version():
-        return
+        return False
     if version and path is not None:
         copy_to(db, free_name(path.parent / "backups", f"before-v{current_version()}"))
     db.execute("BEGIN EXCLUSIVE")
@@ -258,6 +259,7 @@ def bring_up(
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
+    return version > 0
 
 
 def copy_to(db: apsw.Connection, target: Path) -> None:

@@ -93,12 +93,15 @@ class Database(Engine):
         """What this transaction did to the counts of terms: written once, before it ends or asks for words."""
         self._vectors: dict[str, Vectors] = {}  # by model, loaded when first asked for (search.py)
         self._file: PassageIndex | None = None
+        self.was_migrated = False  # an older Recollect made the file
         self._tried_key = ""  # that of the index file that is open, or could not be used
         if read_only:
             return
         try:
             with translated_errors(path):
-                connect.bring_up(self._db, path, tuning.busy_timeout_ms, self.reindex)
+                self.was_migrated = connect.bring_up(
+                    self._db, path, tuning.busy_timeout_ms, self.reindex
+                )
         except BaseException:
             with suppress(
                 StoreError

@@ -24,6 +24,7 @@ from recollect.app.core import App
 from recollect.base import project as projects
 from recollect.base.errors import BadInput, NotFound, RecollectError
 from recollect.base.ids import fresh_key
+from recollect.base.installation import Installation
 from recollect.base.paths import Home, home, user_home
 from recollect.base.settings import environment
 from recollect.base.signals import ended_by_signals
@@ -54,6 +55,7 @@ _PROBLEMS = {
     405: ("Method not allowed", "This address cannot be asked like that."),
     413: ("Too large", "That was more than can be sent at once."),
 }
+_UPGRADED = "Recollect was upgraded while this page was open. End `recollect ui` (Ctrl-C) and start it again."
 
 
 class Site:
@@ -66,6 +68,7 @@ class Site:
             str, Path
         ] = {}  # that the project we were started in has had: its first write may change it
         self.is_ending: Callable[[], bool] = lambda: False
+        self.installation = Installation()
 
     def projects(self) -> dict[str, Path]:
         """By the name in the address: the folder of each project that is there, the one we were started in first."""
@@ -220,6 +223,8 @@ def make(site: Site) -> Starlette:
 def _answer(
     site: Site, request: Request, handle: Show, form: dict[str, list[str]] | None
 ) -> Response:
+    if site.installation.has_changed():  # what is not loaded yet would be of another version
+        return notice(503, "Recollect was upgraded", _UPGRADED)
     try:
         with opened(site, request, form) as page:
             try:

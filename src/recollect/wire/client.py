@@ -11,7 +11,7 @@ import sys
 import time
 
 from recollect.wire import lockfile
-from recollect.wire.frame import PROTOCOL, BadFrame, encode_request, read_reply
+from recollect.wire.frame import PROTOCOL, RETIRING, BadFrame, encode_request, read_reply
 from recollect.wire.place import Place, connect, follow, is_private, remove_socket
 
 TYPE_CHECKING = False
@@ -28,6 +28,7 @@ LONGEST_PAUSE_S = 30.0
 STEADY_S = 60.0
 STARTING_S = 3.0
 LOCK_FD = 3
+RETIRE_WITHIN_S = 1.0
 
 # What became of an attempt to start one.
 BEGUN = 1
@@ -203,6 +204,42 @@ def announce(place: Place, pid: int, version: str) -> None:
     with open(fd, "w", encoding="utf-8", errors="surrogateescape") as file:
         json.dump(content, file, ensure_ascii=False)
     os.replace(spare, place.daemon_file)
+
+
+def is_newer(version: str, *, than: str) -> bool:
+    """`0.10.0` is newer than `0.9.1`, and `0.9.1` than `0.9.1rc2`; what cannot be read is the oldest."""
+    return _version_key(version) > _version_key(than)
+
+
+def _version_key(version: str) -> tuple[int, ...]:
+    numbers: list[int] = []
+    for part in version.split("."):
+        digits = part[: len(part) - len(part.lstrip("0123456789"))]
+        if digits:
+            numbers.append(int(digits))
+        if digits != part:  # what comes before a release
+            return (*numbers, -1) if numbers else ()
+    return (*numbers, 0)
+
+
+def retire_older(place: Place, version: str) -> bool:
+    """Ask a daemon of an older version to make way, for a program that has just brought a store up to date. Whether it
+    was asked. The next hook starts the one that is installed."""
+    import json
+
+    try:
+        with open(place.daemon_file, encoding="utf-8", errors="surrogateescape") as file:
+            announced = json.load(file)
+        running = str(announced["version"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    if not is_newer(version, than=running):
+        return False
+    try:
+        kind, _ = ask(place, {"op": "ask", "version": version}, b"", RETIRE_WITHIN_S)
+    except Unanswered:
+        return False
+    return kind == RETIRING
 
 
 class Starts:
