@@ -15,7 +15,7 @@ import pytest
 from recollect.agents import Cursor
 from recollect.app import rule_keeping
 from recollect.app.core import App
-from recollect.app.states import CURSORS, ReadPart, ReadTranscript, read_text
+from recollect.app.states import CURSORS, TURN_VECTORS, ReadPart, ReadTranscript, read_text
 from recollect.base.errors import BadInput, Conflict, NoProject, NotFound
 from recollect.base.moment import Moment
 from recollect.embed.embedder import Embedder
@@ -35,6 +35,7 @@ from tests.values import NOW, thread
 pytestmark = pytest.mark.usefixtures("project")
 PNPM = "no, we use pnpm here, not npm"
 SPRING = NOW.plus(days=-200)
+BENCH_DATA = Path(__file__).resolve().parents[2] / "bench" / "data"
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
@@ -639,6 +640,56 @@ def test_a_later_session_goes_on_with_what_means_the_same(project: Path, app: Ap
         "Export stopped at the invoice limit": 2,
         "Make the login page remember the user": 1,
     }
+
+
+def turns_by_thread(app: App) -> set[frozenset[str]]:
+    held = (said for _, said in app.reader(Scope.PROJECT).each() if said)
+    return {frozenset(message.id for message in said) for said in held}
+
+
+def labelled_sessions(project: str) -> None:
+    """Those of the threads benchmark, as transcripts."""
+    lines = (BENCH_DATA / "threads.jsonl").read_text(encoding="utf-8").splitlines()
+    told = [session for session in map(json.loads, lines) if session["project"] == project]
+    for day, session in enumerate(told):
+        past = Past(session["session"], SPRING.plus(days=day))
+        for turn in session["turns"]:
+            past.said(turn["prompt"])
+            for act in turn["acts"]:
+                if "say" in act:
+                    past.answered(act["say"])
+                elif "run" in act:
+                    past.ran(act["run"], act["output"], failed=bool(act["failed"]))
+
+
+def test_an_import_that_was_cut_off_makes_the_threads_of_one_that_was_not(
+    project: Path, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(session_import, "PIECE_BYTES", 4_000)
+    labelled_sessions("shop")
+    app = open_app(project)
+    import_past(app)
+    whole = turns_by_thread(app)
+    memories.undo(app)
+    assert turns_by_thread(app) == set()
+
+    def cut_off(_done: float, _total: float, _what: str = "") -> None:
+        if not next(steps_left):
+            raise KeyboardInterrupt
+
+    cuts = 0
+    for after in (2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 30, 40, 60, 90, 10_000):
+        steps_left = iter(range(after, -1, -1))
+        again = open_app(project)
+        again.progress = cut_off
+        with suppress(KeyboardInterrupt):
+            import_past(again)
+            break
+        cuts += 1
+
+    assert cuts > 3
+    assert turns_by_thread(open_app(project)) == whole
+    assert not TURN_VECTORS.find_all(open_app(project).reader(Scope.PROJECT))
 
 
 @pytest.fixture

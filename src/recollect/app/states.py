@@ -132,6 +132,11 @@ class ThreadMark(Struct):  # what is known of a session between two looks at its
     threads: tuple[str, ...] = ()  # the latest first
 
 
+class TurnVectors(Struct):  # of the turns that one look of an import brought
+    model: str = ""
+    turns: tuple[tuple[str, str], ...] = ()  # the turn's message, and its vector in base 64
+
+
 class Question(
     Struct
 ):  # where the words are that a language model is to be asked about; never the words themselves
@@ -252,6 +257,11 @@ CURSORS = State(
 EVENTS_READ = State("digested", int, "The last received event that was looked at.")
 THREAD_MARKS = State(
     "threads", dict[str, ThreadMark], "Where the threads of each session stand.", limit=50
+)
+TURN_VECTORS = State(
+    "turn-vectors:",
+    TurnVectors,
+    "What an import that was cut off knew of its turns, so that it goes on as if it had not been.",
 )
 SESSION_ENDS = State(
     "ends", dict[str, int], "When each session last ended (microseconds).", limit=100

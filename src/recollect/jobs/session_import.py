@@ -28,7 +28,11 @@ from recollect.base.text import one_line
 from recollect.capture.prompt_text import Action
 from recollect.jobs.transcript_reader import Piece, Reading, is_undone, read_back, read_piece
 from recollect.jobs.transcripts import ABANDONED_S, changed_at, cursor_key, run_turn_jobs
-from recollect.jobs.turn_threads import forget_session
+from recollect.jobs.turn_threads import (
+    forget_session,
+    forget_turn_vectors,
+    load_turn_vectors,
+)
 from recollect.lifecycle.strength import fades
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.result import Scope
@@ -236,6 +240,7 @@ class Importer:
         self._store: LocalStore = (
             app.reader(Scope.PROJECT) if app.dry_run else app.writer(Scope.PROJECT)
         )
+        app.turn_vectors = load_turn_vectors(app, self._store)
         self._seen: set[int] = set()  # acts of this very import: a dry run writes none down
         self.report = ImportReport()
 
@@ -275,6 +280,8 @@ class Importer:
                 self._step(piece.size)
             self.report.damaged += reading.damaged
             self.report.secrets.update(reading.found)
+        if not self._app.dry_run:
+            forget_turn_vectors(self._store)
         return self.report
 
     def _is_over(self, one: Transcript) -> bool:

@@ -4,12 +4,19 @@ each can be undone. When more of the same turn is read later, its message is rep
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 
 from recollect.app import session_ledger
 from recollect.app.core import App
 from recollect.app.embedding import QuestionVector, fill_vectors
-from recollect.app.states import THREAD_MARKS, ThreadMark, count_captured
+from recollect.app.states import (
+    THREAD_MARKS,
+    TURN_VECTORS,
+    ThreadMark,
+    TurnVectors,
+    count_captured,
+)
 from recollect.base.errors import BadInput, ModelError
 from recollect.base.structs import Struct, replace
 from recollect.capture import thread_choice, turns
@@ -78,11 +85,54 @@ def record_turns(app: App, part: SessionPart) -> Callable[[], None] | None:
         if mark.waiting != waiting:
             _write_mark(store, part.session, replace(mark, waiting=waiting))
         # Only for the next look: turns of one look are told apart by words and files, as where passages get vectors.
-        for thread, one in zip(threads, prepared, strict=True):
-            if app.turn_vectors is not None and thread and one.asked is not None:
-                app.turn_vectors.setdefault(thread, []).append(one.asked.vector)
+        if app.turn_vectors is not None:
+            _keep_vectors(app, store, threads, prepared)
 
     return write
+
+
+def _keep_vectors(app: App, store: Store, threads: list[str], prepared: list[PreparedTurn]) -> None:
+    """In memory for the next look, and in the store for an import that goes on where this one was cut off."""
+    kept: list[tuple[str, str]] = []
+    model = ""
+    for thread, one in zip(threads, prepared, strict=True):
+        if not thread or one.asked is None or app.turn_vectors is None:
+            continue
+        app.turn_vectors.setdefault(thread, []).append(one.asked.vector)
+        kept.append((one.entry.id, b64encode(one.asked.vector).decode("ascii")))
+        model = one.asked.model
+    if kept:
+        first = kept[0][0]
+        before = TURN_VECTORS.read(store, first).turns
+        TURN_VECTORS.write(store, TurnVectors(model, (*before, *kept)), first)
+
+
+def load_turn_vectors(app: App, store: Store) -> dict[str, list[bytes]]:
+    """What an import that was cut off knew: by thread, the vectors of the turns that went to it."""
+    records = TURN_VECTORS.find_all(store).values()
+    if not records:
+        return {}
+    try:
+        model = app.embedder.id
+    except (ModelError, BadInput):
+        return {}
+    turns = [turn for record in records if record.model == model for turn in record.turns]
+    placed = store.messages(ids=[message for message, _ in turns])
+    thread_of = {message.id: message.thread_id for message in placed}
+    found: dict[str, list[bytes]] = {}
+    for message, vector in turns:
+        if message in thread_of:
+            found.setdefault(thread_of[message], []).append(b64decode(vector))
+    return found
+
+
+def forget_turn_vectors(store: Store) -> None:
+    """The import is over: from now on passages have vectors of their own."""
+    kept = TURN_VECTORS.find_all(store)
+    if kept:
+        with store.transaction():
+            for key in kept:
+                TURN_VECTORS.remove(store, key)
 
 
 def _prepare(app: App, part: SessionPart, turn: Turn) -> PreparedTurn:
