@@ -21,7 +21,8 @@ from recollect.model.plan import Create
 from recollect.model.query import Aged, Query
 from recollect.model.result import Cards, Difference, Done, Scope
 from recollect.ops import library, memories, notes, rules
-from recollect.ops.forget import erase, forget
+from recollect.ops.erasure import erase
+from recollect.ops.forget import forget
 from recollect.ops.library import links, listing
 from recollect.ops.memories import delete, edit, link, log, merge, show, undo
 from recollect.ops.notes import restore

@@ -15,7 +15,7 @@ from recollect.model.plan import Create
 from recollect.model.result import Done, Scope
 from recollect.model.session import EventName
 from recollect.ops import memories, notes, past_sessions, recall, rules, transfer, upkeep
-from recollect.ops.forget import erase
+from recollect.ops.erasure import erase
 from recollect.ops.memories import (
     archive,
     delete,

@@ -19,7 +19,8 @@ from recollect.lifecycle import strength
 from recollect.model.codec import encode
 from recollect.model.memory import Lane, Note, Status
 from recollect.model.result import Done, Scope
-from recollect.ops import forget, memories, notes, steering
+from recollect.ops import memories, notes, steering
+from recollect.ops.erasure import erase
 from recollect.vault import dialects, note_folder, page
 from tests.ops.ask import files, holding, kept, made, set_to, titles
 from tests.ops.conftest import Opens
@@ -145,7 +146,7 @@ def test_what_is_empty_or_done_twice_is_refused_with_a_reason(app: App):
         lambda app, id: memories.archive(app, (id,)),
         lambda app, id: memories.delete(app, (id,)),
         lambda app, id: memories.edit(app, id, body="other words"),
-        lambda app, id: forget.erase(app, (id,)),
+        lambda app, id: erase(app, (id,)),
     ],
 )
 def test_what_would_come_back_with_the_file_is_refused(

@@ -16,7 +16,8 @@ from recollect.model.memory import BridgeType, Kind, Status
 from recollect.model.plan import Link, Plan
 from recollect.model.query import Hit
 from recollect.model.result import Found, Mark, Recalled, Scope
-from recollect.ops import forget, health, memories, steering, upkeep
+from recollect.ops import health, memories, steering, upkeep
+from recollect.ops.erasure import erase
 from recollect.ops.recall import recall, search, why
 from recollect.render.recall_text import recall_text
 from tests.embed import folders
@@ -307,7 +308,7 @@ def test_the_log_of_recalls_keeps_no_secret_and_nothing_of_a_purged_memory(
     recall(app, (f"what is {secret} for",))
     recall(app, ("deploys",))
     assert secret not in str(why(app).recalls)
-    forget.erase(app, (id,))
+    erase(app, (id,))
     app.close()
     assert [holding(tmp_path, word) for word in (secret, "Xylocarp", "xylocarp")] == [[], [], []]
 

@@ -31,8 +31,9 @@ from recollect.model.plan import Update
 from recollect.model.query import Query
 from recollect.model.result import Done, Scope, Summary
 from recollect.model.session import EventName, StateRecord
-from recollect.ops import forget, health, memories, notes, past_sessions, recall, rules, validate
 from recollect.ops import forget as forgetting
+from recollect.ops import health, memories, notes, past_sessions, recall, rules, validate
+from recollect.ops.erasure import erase
 from recollect.render.recall_text import recall_text
 from tests.daemon.real import FORKS
 from tests.llm.standin import StandIn
@@ -578,7 +579,7 @@ def test_what_is_erased_is_erased_from_the_logs_too(app: App):
     gone, stays = kept_rule(app, "Look at `src/gone.py`"), kept_rule(app, "Look at `src/away.py`")
     validate.validate(app, run=True)
     OUTDATED.write(app.writer(Scope.PROJECT), {one.id: content_hash(one) for one in (gone, stays)})
-    forget.erase(app, (gone.id,))
+    erase(app, (gone.id,))
     assert set(validate.read_flags(app.reader(Scope.PROJECT))) == {stays.id}
     log = next(app.home.logs.glob("validation-*.log")).read_text()
     assert (gone.id in log, stays.id in log) == (False, True)

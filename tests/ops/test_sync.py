@@ -27,7 +27,8 @@ from recollect.jobs.runner import Task
 from recollect.model.memory import Lane, RuleType, Status
 from recollect.model.plan import Create, Plan
 from recollect.model.result import Mark, Scope
-from recollect.ops import forget, health, install, memories, rules
+from recollect.ops import health, install, memories, rules
+from recollect.ops.erasure import erase
 from tests.naughty import NAUGHTY
 from tests.ops.ask import files, holding, made
 from tests.ops.conftest import Opens
@@ -145,7 +146,7 @@ def test_what_is_written_follows_the_rules_in_force(app: App, write: Write, memo
     memories.edit(app, changed, body="Use tabs")
     write(app)
     assert written(write, memory) == ["Use tabs"]
-    forget.erase(app, (changed,))
+    erase(app, (changed,))
     assert written(write, memory) == []
     assert holding(Path.cwd(), "Use tabs") == holding(Path.home() / ".claude", "Use tabs") == []
 

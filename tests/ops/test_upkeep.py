@@ -21,7 +21,8 @@ from recollect.base.errors import (
 from recollect.base.ids import Mint
 from recollect.model.memory import Memory
 from recollect.model.result import Scope
-from recollect.ops import forget, health, memories, rules, transfer, upkeep
+from recollect.ops import health, memories, rules, transfer, upkeep
+from recollect.ops.erasure import erase
 from recollect.ops.health import doctor, status
 from recollect.ops.upkeep import attach, projects, recover
 from tests.ops.ask import files, kept, made, pinned, titles
@@ -161,7 +162,7 @@ def test_where_nothing_is_damaged_nothing_comes_back_and_backups_are_told_of(app
     gone = pinned(app, "gone")
     assert recover(app).summary == "Nothing is damaged. There is no backup."
     upkeep.backup(app)
-    forget.erase(app, (gone,))
+    erase(app, (gone,))
     memories.delete(app, (pinned(app, "also gone"),))
     upkeep.backup(app)
     told = recover(app)

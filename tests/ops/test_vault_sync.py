@@ -15,7 +15,8 @@ from recollect.lifecycle import strength
 from recollect.model.memory import Lane, Note, Status
 from recollect.model.result import Scope
 from recollect.model.session import EventName, LedgerKey, ShownMemory, StateRecord, Way
-from recollect.ops import forget, memories, notes, past_sessions, recall
+from recollect.ops import memories, notes, past_sessions, recall
+from recollect.ops.erasure import erase
 from recollect.vault import dialects
 from tests.ops.ask import files, titles
 from tests.ops.transcript import Transcript
@@ -186,7 +187,7 @@ def test_nothing_is_known_of_the_file_and_links_of_a_purged_note(app: App, vault
     note = looked(app)["a.md"]
     (vault / "a.md").unlink()
     looked(app)
-    forget.erase(app, (note.id,))
+    erase(app, (note.id,))
     states = app.reader(Scope.USER).records(StateRecord)
     assert not [name for name, _ in states if name.startswith("vault") and name != "vault-allowed"]
 

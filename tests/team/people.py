@@ -7,14 +7,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from recollect.app.core import App
+from recollect.model.result import Scope
 from recollect.wire import stub
 from tests.cli.run import Ran, run
 from tests.daemon.real import House
+from tests.ops.ask import holding
 
 ROOT = Path(__file__).resolve().parents[2]
 REMOTE = "git@code.example:acme/shop.git"
@@ -131,6 +134,17 @@ class Person:
             cwd=self.project, timeout=60, env=self.environ, check=True,
         )  # fmt: skip
         return ran.stdout
+
+    def holding(self, word: str) -> list[Path]:
+        """Files of this person's home in which the word stands."""
+        return holding(self.home, word)
+
+    def back_up_mirror(self) -> None:
+        """As an upgrade does before it changes the database."""
+        with closing(self.open_app()) as app:
+            store = app.reader(Scope.TEAM)
+            assert store.path is not None
+            store.backup(store.path.parent / "backups" / "memory-before-v9.db")
 
     def log_lines(self) -> list[str]:
         return self.house.log().splitlines()

@@ -85,3 +85,41 @@ def test_no_prompt_is_asked_of_the_server(ann: Person, team: Team, tmp_path: Pat
     ann.run("rule", "add", f"Mind the {ODD}.", "--team")
     team.proxy.refuse()
     assert ODD in ann.run("recall", f"what about the {ODD}?")
+
+
+def test_what_a_colleague_purged_is_in_no_file_here(ann: Person, ben: Person, team: Team):
+    """Ben has had it in his copy, its journal, a backup, and in what his session was told; Ann takes it away."""
+    id = ann.add_rule(f"Mind the {ODD}.", "--team")
+    other = ann.add_rule(f"The {ODD} sleeps at noon.", "--team")
+    ben.sync()
+    ben.run("recall", f"what about the {ODD}?")
+    ben.back_up_mirror()
+    assert ben.holding(ODD)
+
+    ann.run("unshare", other)
+    ann.sync()
+    ben.sync()
+    ann.run("forget", id, other, "--purge", "--yes")
+    ann.sync()
+    ben.sync()
+
+    assert ODD not in everything(team)
+    assert ben.holding(ODD) == []
+    assert ann.holding(ODD) == []
+
+
+def test_what_was_purged_while_a_colleague_was_away_too_long_is_in_no_file_there(
+    ann: Person, ben: Person, team: Team
+):
+    """So long that the team's journal no longer tells what was done: all is compared."""
+    id = ann.add_rule(f"Mind the {ODD}.", "--team")
+    ben.sync()
+    ann.run("forget", id, "--purge", "--yes")
+    ann.sync()
+    with closing(team.store()) as store:
+        store._write("DELETE FROM journal", ())
+
+    ben.sync()
+
+    assert ben.rules() == {}
+    assert ben.holding(ODD) == []

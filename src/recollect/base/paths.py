@@ -70,6 +70,7 @@ class Home:
         self.logs = root / "logs"
         self.teams = root / "teams"  # the logins of teams
         self.vault = root / "vault"
+        self.erasures = root / "erasures"  # that are not finished yet
         self.embedding_key = (
             root / "embedding.key"
         )  # for an endpoint that wants one; settings are shown, this is not

@@ -151,6 +151,9 @@ def _run(op: Op, values: dict[str, Any], *, as_json: bool, dry_run: bool, yes: b
             values = choose_agents(app, values)
         if not (yes or dry_run):
             confirm(app, op, values)
+        if not dry_run and op.name != "doctor":  # which tells of them itself
+            for line in finish_erasures(app):
+                click.echo(visible(line), err=True)
         if op.effect is Effect.READ and op.reads_memories and app.home.teams.is_dir():
             _refresh_team_copy(app)
         try:
@@ -431,6 +434,15 @@ def _try(act: Callable[[], Done]) -> bool:
         return False
     print_blocks([Line(done.summary, Tone.GOOD), *(Line(note) for note in done.notes)])
     return True
+
+
+def finish_erasures(app: App) -> list[str]:
+    """Those that were cut off. Nothing is loaded for it where there are none."""
+    if not app.home.erasures.is_dir():
+        return []
+    from recollect.ops import erasure
+
+    return erasure.finish(app)
 
 
 def edit_in_editor(app: App, values: dict[str, Any]) -> dict[str, Any]:

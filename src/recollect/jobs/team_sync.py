@@ -13,9 +13,10 @@ from contextlib import suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.app import notices, teams
+from recollect.app import erasure, notices, teams
 from recollect.app.core import App
 from recollect.app.embedding import fill_vectors
+from recollect.app.erasure import Erasure
 from recollect.app.lookup import TEAM_OP, TEAM_SYNC
 from recollect.app.states import (
     MIRROR,
@@ -67,7 +68,7 @@ from recollect.render.inject import plain
 from recollect.render.recall_text import ago
 
 if TYPE_CHECKING:
-    from recollect.store import ChangeHeader
+    from recollect.store import ChangeHeader, LocalStore
     from recollect.store.postgres_store import JournalRow, PostgresStore
 
 MOST_MIRRORED = (
@@ -244,10 +245,8 @@ def _take_in(
 ) -> int:
     mirror, own = app.writer(Scope.TEAM), app.writer(Scope.PROJECT) if app.project else None
     ids, received = list(headers), 0
-    if erased := tuple(
-        id for id in ids if headers[id].op == PURGE and mirror.get(id, follow=False)
-    ):
-        mirror.purge(erased)  # with what our journal says of them
+    _erase_copies(app, mirror, tuple(id for id in ids if headers[id].op == PURGE))
+    gone: list[str] = []
     for page in (ids[at : at + _PAGE] for at in range(0, len(ids), _PAGE)):
         there = server.read_memories(page)
         groups: dict[str, _Group] = {}
@@ -256,6 +255,8 @@ def _take_in(
                 whole = there.get(id)
                 whole = whole if whole and whole[0].group in wanted else None
                 group = groups.setdefault(headers[id].change, _Group(headers[id], [], []))
+                if whole is None and headers[id].op == TEAM_SYNC:
+                    gone.append(id)
                 if own is not None and (ours := load_whole(own, id)):
                     group.own.extend(
                         sharing.incoming_to_own(ours, whole) if sharing.is_shared(ours[0]) else ()
@@ -272,7 +273,30 @@ def _take_in(
             if own is not None and changes:
                 received += own.apply(Plan(tuple(changes)), _as_ours(app, header))
             _tell(app, header, mirrored)
+    # What vanished while nobody here looked may have been erased: our journal must not keep it, either.
+    _erase_copies(app, mirror, tuple(gone))
     return received
+
+
+def _erase_copies(app: App, mirror: LocalStore, ids: tuple[str, ...]) -> None:
+    """A colleague's memories that were erased: our copy of them, with what the journal and backups have of them, and
+    what sessions here were told of them. Where another process reads just now, a job finishes it."""
+    known = erasure.known_to(mirror, ids)
+    if not known:
+        return
+    planned = Erasure(
+        store=str(mirror.path),
+        scope=Scope.TEAM,
+        ids=known,
+        sessions=(),
+        change=app.mint.draw("change"),
+        is_own=False,
+    )
+    note = erasure.write_note(app, planned)
+    with suppress(StoreBusy):
+        erasure.erase_traces(app, planned)
+        erasure.erase_in_store(mirror, known)
+        note.unlink(missing_ok=True)
 
 
 def _as_ours(app: App, header: ChangeHeader) -> ChangeHeader:

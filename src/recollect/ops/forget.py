@@ -5,20 +5,16 @@ or cold storage; without one they are only proposed. Nothing is put away in doub
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
-from contextlib import closing, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from recollect.app import language_model, note_files, notices, teams
-from recollect.app.core import App, backups_of, set_aside_files
-from recollect.app.states import JOB_RECORDS, OUTDATED, SESSIONS
-from recollect.base.errors import BadInput, Conflict, HomeRefused, NotFound, RecollectError
-from recollect.base.files import write_private
+from recollect.app import language_model, note_files, notices
+from recollect.app.core import App
+from recollect.app.states import JOB_RECORDS, SESSIONS
+from recollect.base.errors import BadInput, Conflict, NotFound, RecollectError
 from recollect.base.moment import Moment
 from recollect.base.structs import replace
-from recollect.base.text import clip, counted, one_line, storable
+from recollect.base.text import clip, counted, one_line
 from recollect.jobs import runner
 from recollect.jobs.runner import FORGETTING
 from recollect.lifecycle import edits, review
@@ -26,16 +22,16 @@ from recollect.lifecycle.review import Candidate, Verdict
 from recollect.model.ask import Ask, Use
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Memory, Note, Status
-from recollect.model.plan import Alias, Plan, Update
+from recollect.model.plan import Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Done, Scope, Summary
-from recollect.ops import memories, notes, validate
+from recollect.ops import memories, notes
 from recollect.ops.project_forgetting import forget_project
 from recollect.ops.table import Arg
 from recollect.vault import dialects
 
 if TYPE_CHECKING:
-    from recollect.store import Store
+    pass
 
 _NO_LIMIT = 1_000_000
 _AMOUNT = re.compile(r"\+?(\d{1,4}(?:\.\d{1,3})?)")
@@ -68,7 +64,9 @@ def forget(
     if project and not purge:
         return forget_project(app)
     if purge or group:
-        return erase(app, names, group=group, project=project)
+        from recollect.ops import erasure  # a review needs nothing of it
+
+        return erasure.erase(app, names, group=group, project=project)
     if run and not app.dry_run:
         lines = runner.run_by_hand(app, FORGETTING)
         summary = "Reviewed the memories used least." if lines else "There is no memory here yet."
@@ -259,111 +257,3 @@ def _add_appreciation(app: App, scope: Scope, memory: Memory, by: float) -> Done
 def _name(memory: Memory) -> str:
     where = memory.path if isinstance(memory, Note) and memory.path else memory.id
     return f"{where} ({clip(one_line(memory.title), 60)})"
-
-
-def erase(
-    app: App, names: tuple[str, ...] = (), *, group: str | None = None, project: bool = False
-) -> Summary:
-    """These memories, or everything that came from one session or import, or of this project, with every trace."""
-    if bool(names) + bool(group) + project != 1:
-        raise BadInput("Name memories by id, or a group, not both.", hint="`recollect purge ID`")
-    named, kept_files = _to_erase(app, names, group, project=project)
-    if not named:
-        problem = f"No memory came from {group!r}." if group else "There is nothing to erase."
-        raise NotFound(problem, hint="`recollect show ID` names a memory's group.")
-    wanted: dict[Scope, tuple[str, ...]] = {}
-    for scope in dict.fromkeys(scope for scope, _ in named):
-        reader, ids = app.reader(scope), [id for where, id in named if where is scope]
-        merged = (
-            one.old for one in reader.records(Alias, new=ids)
-        )  # their words live on in what they became
-        wanted[scope] = tuple(dict.fromkeys([*ids, *merged]))
-        for memory in filter(None, (reader.get(id, follow=False) for id in wanted[scope])):
-            memories.refuse_note_file(app, scope, memory)
-    listed = [id for ids in wanted.values() for id in ids]
-    many = counted(len(listed), "memory", "memories")
-    if app.dry_run:
-        return Summary(f"Would erase {many} with every trace.", {"dry_run": True, "ids": [*listed]})
-    from recollect.integrations import rule_copies
-
-    emptied, copies, left = 0, 0, kept_files
-    for scope, gone in wanted.items():
-        store = app.writer(scope)
-        _forget_files(store, gone)
-        teams.queue_purge(app, scope, store, gone)
-        emptied += store.purge(
-            gone, app.change_header("purge", f"Purged {counted(len(gone), 'memory', 'memories')}")
-        )
-        for copy in backups_of(store.path):
-            if _erase_in_copy(copy, gone):
-                copies += 1
-            else:
-                left.append(f"The backup {copy} could not be opened and was removed.")
-    for path in validate.log_files(app):
-        with suppress(OSError, HomeRefused):
-            lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
-            write_private(
-                path, "".join(line for line in lines if not any(id in line for id in listed))
-            )
-    edited = rule_copies.erase(
-        app, lambda text: any(id in text for id in listed)
-    )  # a person edited these files
-    left += [
-        f"Not changed, may still contain them: {one}." for one in (*edited, *set_aside_files(app))
-    ]
-    app.log.line("purge", memories=len(listed), entries=emptied, backups=copies)
-    entries = counted(emptied, "journal entry", "journal entries")
-    summary = f"Erased {many}; removed them from {entries} and {counted(copies, 'backup')}."
-    facts: dict[str, Json] = {
-        "dry_run": False,
-        "ids": [*listed],
-        "journal_entries": emptied,
-        "backups": copies,
-    }
-    return Summary(summary, facts, tuple(left))
-
-
-def _to_erase(
-    app: App, names: tuple[str, ...], group: str | None, *, project: bool
-) -> tuple[list[tuple[Scope, str]], list[str]]:
-    """The memories, and what to say about notes of this project, whose files are not ours to erase."""
-    if project:
-        app.require_project()
-        found, files = list[tuple[Scope, str]](), list[str]()
-        for memory in app.reader(Scope.PROJECT).find(Query(limit=_NO_LIMIT)):
-            path = note_files.file_of(app, Scope.PROJECT, memory)
-            if path is None:
-                found.append((Scope.PROJECT, memory.id))
-            else:
-                files.append(f"A note's file stays, and the note with it: {path}.")
-        return found, files
-    named = [memories.find_id(app, name) for name in names]
-    for scope, store in app.scopes() if group else ():
-        of_group = store.find(Query(group=storable(group or ""), limit=_NO_LIMIT))
-        named += [(scope, memory.id) for memory in of_group]
-    return named, []
-
-
-def _erase_in_copy(copy: Path, ids: tuple[str, ...]) -> bool:
-    """False: it could not be opened, and was removed."""
-    from recollect.store import SqliteStore, Tuning
-
-    try:
-        with closing(SqliteStore(copy, Tuning())) as store:
-            _forget_files(store, ids)
-            store.purge(ids)
-    except RecollectError:
-        copy.unlink(missing_ok=True)
-        return False
-    finally:  # one of an older version was copied before it was brought up to date
-        shutil.rmtree(copy.parent / copy.parent.name, ignore_errors=True)
-    return True
-
-
-def _forget_files(store: Store, ids: tuple[str, ...]) -> None:
-    """Removes what is known of their files, links and flags."""
-    note_files.forget(store, ids)
-    with store.transaction():
-        OUTDATED.write(
-            store, {id: hash for id, hash in OUTDATED.read(store).items() if id not in ids}
-        )

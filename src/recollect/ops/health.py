@@ -129,7 +129,7 @@ def _configured(app: App, name: str = "") -> Configured:
 def doctor(app: App) -> Checkup:
     from recollect.app import language_model
     from recollect.integrations import agent_pieces
-    from recollect.ops import install, notes, team  # `status` needs none of these
+    from recollect.ops import erasure, install, notes, team  # `status` needs none of these
     from recollect.store import sqlite_lib_version
 
     version, sqlite = ".".join(map(str, sys.version_info[:3])), sqlite_lib_version()
@@ -185,6 +185,7 @@ def doctor(app: App) -> Checkup:
     checks += _offers(app)
     checks += [Check(name, Mark.GOOD, state) for name, state in install.copies_status(app).items()]
     checks += [
+        *erasure.checks(app),
         *notes.checks(app),
         language_model.check(app),
         *team.checks(app),

@@ -90,6 +90,23 @@ class SqliteStore(Journal, Search):
         ):
             self._every(f"DELETE FROM {gone}", list(ids))  # noqa: S608
 
+    def holds_traces(self, ids: Sequence[str], sessions: Sequence[str]) -> bool:
+        """Of memories of any store: what was told of them, and what the sessions that they came from asked."""
+        memory = "substr(memory, 1, instr(memory || '#', '#') - 1)"
+        asked = {
+            f"SELECT 1 FROM recall_memory WHERE id {AMONG} LIMIT 1": ids,  # noqa: S608
+            f"SELECT 1 FROM journal_memory WHERE id {AMONG} LIMIT 1": ids,  # noqa: S608
+            f"SELECT 1 FROM shown WHERE {memory} {AMONG} LIMIT 1": ids,  # noqa: S608
+            f"SELECT 1 FROM recall WHERE answer ->> '$.session' {AMONG} LIMIT 1": sessions,  # noqa: S608
+        }
+        return any(self._first(sql, [*values]) for sql, values in asked.items())
+
+    def forget_recalls(self, sessions: Sequence[str]) -> None:
+        """What these sessions asked may quote what is erased."""
+        if sessions:
+            with self.transaction():
+                self._every(f"DELETE FROM recall WHERE answer ->> '$.session' {AMONG}", [*sessions])  # noqa: S608
+
     def purge(self, ids: tuple[str, ...], header: ChangeHeader | None = None) -> int:
         emptied = super().purge(ids, header)
         with translated_errors(self.path):
@@ -101,7 +118,7 @@ class SqliteStore(Journal, Search):
                 problem = "Deleted, but another process still reads the old data, which stays on disk until that ends."
                 raise StoreBusy(
                     problem,
-                    hint="End other programs that use Recollect, then purge the same ids again.",
+                    hint="It is finished by itself once other programs that use Recollect have ended.",
                 )
         return emptied
 
