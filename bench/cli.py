@@ -57,6 +57,22 @@ def crash(cycles: int, seed: int, as_json: bool) -> int:
 
 @bench.command()
 @click.option(
+    "--events",
+    default=10_000,
+    show_default=True,
+    type=click.IntRange(min=10),
+    help="Events to one daemon.",
+)
+@_as_json
+def soak(events: int, as_json: bool) -> int:
+    """One daemon, very many events of many sessions and projects: do memory, files and threads level off?"""
+    from bench.soak import run_soak
+
+    return _run(lambda folder, bar: run_soak(folder, events=events, progress=bar), as_json)
+
+
+@bench.command()
+@click.option(
     "--processes",
     default=16,
     show_default=True,

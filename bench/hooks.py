@@ -100,25 +100,25 @@ def run_hooks(folder: Path, *, plan: Plan, progress: Progress) -> HooksReport:
     bulk, crowd, soak = None, None, None
     faults: tuple[Trial, ...] = ()
     if plan.sizes and (plan.prompts or plan.firsts):
-        with _house(folder / "pace") as place:
+        with open_house(folder / "pace") as place:
             pace = tuple(hook_pace.run_pace(place, plan.sizes, plan.prompts, plan.firsts, step))
     if plan.prompts:
-        with _house(folder / "bulk") as place:
+        with open_house(folder / "bulk") as place:
             bulk = hook_pace.run_bulk(ready(place), plan.memories, plan.prompts, step)
     if plan.sessions and plan.events:
-        with _house(folder / "crowd") as place:
+        with open_house(folder / "crowd") as place:
             crowd = hook_crowd.run_crowd(ready(place), plan.sessions, plan.events, step)
     if plan.runs:
-        with _house(folder / "faults") as place:
+        with open_house(folder / "faults") as place:
             faults = hook_trials.run_faults(ready(place), plan.runs, step)
     if plan.soak:
-        with _house(folder / "soak") as place:
+        with open_house(folder / "soak") as place:
             soak = hook_crowd.run_soak(ready(place), plan.soak, plan.idle_s, step)
     return HooksReport(plan.memories, pace, bulk, crowd, faults, soak)
 
 
 @contextmanager
-def _house(root: Path) -> Iterator[House]:
+def open_house(root: Path) -> Iterator[House]:
     """Its runtime folder stands apart: the path of a socket has to be short."""
     with tempfile.TemporaryDirectory(prefix="rcl-", ignore_cleanup_errors=True) as runtime:
         place = House(str(root), runtime, str(root / "work"))

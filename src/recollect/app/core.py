@@ -19,6 +19,7 @@ from recollect.base.errors import (
     HomeRefused,
     NoProject,
     RecollectError,
+    StoreBusy,
     StoreDamaged,
 )
 from recollect.base.files import make_private_folder, read_limited, write_private
@@ -58,6 +59,9 @@ Progress = Callable[
 
 class App:
     fills_vectors = True  # a recall gives a few passages the vectors that they lack
+    skips_busy_stores = (
+        False  # reads on without a store that is just being made or brought up to date
+    )
 
     def __init__(
         self, *, home: Home, project: Project | None, settings: Settings, clock: Clock, actor: str = PERSON,
@@ -221,6 +225,10 @@ class App:
                 self._open[key] = SqliteStore(
                     path, tuning, read_only=read_only and path is not None
                 )
+            except StoreBusy:
+                if not (read_only and self.skips_busy_stores):
+                    raise
+                return self._opened(None, read_only=True)
             except StoreDamaged as problem:
                 if path is None or self.dry_run:
                     raise

@@ -49,9 +49,10 @@ def stamp(path: str | Path | None) -> Stamp | None:
     return (found.st_mtime_ns, found.st_size, found.st_ino, found.st_dev) if found else None
 
 
-def write_private(path: Path, text: str) -> None:
-    """Replace `path` with `text`, 0600 whatever the umask; refuse where a link stands."""
-    _write(path, text, PRIVATE_FILE, follow=True)
+def write_private(path: Path, text: str, *, sync: bool = True) -> None:
+    """Replace `path` with `text`, 0600 whatever the umask; refuse where a link stands. Without `sync` it need not
+    outlive the machine's next crash."""
+    _write(path, text, PRIVATE_FILE, follow=True, sync=sync)
 
 
 def write_view(path: Path, text: str) -> None:

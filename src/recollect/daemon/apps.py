@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 MAX_APPS = 8  # five to ten descriptors each, and the vectors
 LOCK_WAIT_S = 1.0  # longer than any hook waits
+HOOK_LOCK_WAIT_S = 0.08  # a slow disk takes longer to write what an earlier event left
 # A hook that cannot write says so in time, and its pointer stays; a command can wait for another writer.
 BUSY_TIMEOUT_MS = 60
 WARMED_AT_ONCE_BYTES = 20_000_000  # a store this small is warmed by the first request: some 10 ms
@@ -166,6 +167,32 @@ class Apps:
         if not entry.lock.acquire(timeout=LOCK_WAIT_S):
             hint = "Nothing was done. Try again in a moment."
             raise StoreBusy("The daemon is busy: too many requests at once.", hint=hint)
+        with self._taken(entry, environ) as app:
+            yield app
+
+    @contextmanager
+    def app_for_hook(
+        self, project_folder: str, cwd: str, environ: Mapping[str, str]
+    ) -> Iterator[App]:
+        """The same, for one that cannot wait: while what came before is still being written it gets an App of its own,
+        which answers by words alone and may not see yet what is being written."""
+        project = self._project(project_folder or cwd)
+        entry = self._entry(project)
+        if entry.lock.acquire(timeout=HOOK_LOCK_WAIT_S):
+            with self._taken(entry, environ) as app:
+                yield app
+            return
+        settings = self._settings(project, environ)
+        app = self._new_app(project, _as_hooks_need(settings))
+        app.skips_busy_stores = True
+        try:
+            yield app
+        finally:
+            app.close()
+
+    @contextmanager
+    def _taken(self, entry: _OpenApp, environ: Mapping[str, str]) -> Iterator[App]:
+        """The App of an entry whose lock this thread has; the lock is free afterwards."""
         try:
             self._refresh(entry, environ)
             yield entry.app
@@ -327,9 +354,7 @@ class Apps:
         settings = self._settings(app.project, environ)
         if settings is not entry.settings:
             before = app.settings.text(_MODEL)
-            app.settings = settings.with_value(
-                _BUSY, str(min(BUSY_TIMEOUT_MS, settings.count(_BUSY)))
-            )
+            app.settings = _as_hooks_need(settings)
             app.warm = app.warm and before == app.settings.text(_MODEL)
             entry.settings = settings
             self._model.wanted = app.settings.text(_MODEL)
@@ -344,6 +369,10 @@ def _key_of(project: Project | None) -> tuple[str, str]:
         return "", NO_PROJECT
     kind = "repository" if project.common_dir else "folder"
     return f"{kind} {project.key} {project.mark}", str(project.root)
+
+
+def _as_hooks_need(settings: Settings) -> Settings:
+    return settings.with_value(_BUSY, str(min(BUSY_TIMEOUT_MS, settings.count(_BUSY))))
 
 
 def _close_if_dropped(entry: _OpenApp) -> None:

@@ -84,7 +84,7 @@ class Service:
         self._log = own.log
         self._model = Model(own.settings.text("MEMORY_EMBEDDING_MODEL"), home.embedding_key)
         self._apps = Apps(home, user_home, self._clock, self._model)
-        self._hooks = Hooks(self._apps.app, place.recalls, self._clock, own=self._apps.own)
+        self._hooks = Hooks(self._apps.app_for_hook, place.recalls, self._clock, own=self._apps.own)
         self._too_new = ""  # why writes were refused, for `doctor`
         self._works: dict[str, Work] = {}  # by the name that the client gave its call
         self._spool = SpoolDrain(place, self._hooks, self._log)

@@ -21,6 +21,9 @@ from recollect.wire import frame
 from recollect.wire.place import SHOWN_CHARS, Place, peer_uid, prove
 
 MAX_ANSWERING = 4  # of which mostly one runs: the rest wait for SQLite, numpy or a lock
+MAX_WRITING = (
+    2  # of those that have answered: what they still write must keep nobody from being answered
+)
 MAX_WAITING_THREADS = 8  # threads that wait for connections
 MAX_CONNECTIONS = 256
 MAX_LONG_WAITS = 16  # each of them waits for a language model
@@ -81,6 +84,7 @@ class Server:
         self.counters: Counter[str] = Counter(dict.fromkeys(COUNTED, 0))
         self.late_because: Counter[str] = Counter()
         self._turns = threading.Semaphore(MAX_ANSWERING)
+        self._writers = threading.Semaphore(MAX_WRITING)
         self._stopping = ""
         self._is_closed = False
         self._woken, self._waker = socket.socketpair()
@@ -235,7 +239,7 @@ class Server:
         until_s = (
             time.monotonic() + min(read_number(header, "deadline_ms") or 1_000, 600_000) / 1_000
         )
-        waits_long = is_answered = is_slow = is_sent = False
+        waits_long = is_answered = is_slow = is_sent = is_writing = False
 
         def grant_wait(seconds: float) -> bool:
             """The thread then counts as neither free nor active."""
@@ -252,13 +256,22 @@ class Server:
                 _send(sock, frame.encode_reply(frame.WAIT, b"%d" % (seconds * 1_000)))
             return True
 
-        def reply(kind: str, said: bytes) -> None:
+        def send_reply(kind: str, said: bytes) -> None:
             nonlocal is_answered, is_slow, is_sent
             if not is_answered:
                 is_answered, is_slow = True, time.monotonic() > until_s
                 with suppress(OSError):
                     _send(sock, frame.encode_reply(kind, said))
                     is_sent = True
+
+        def reply(kind: str, said: bytes) -> None:
+            """What follows is written while others are answered."""
+            nonlocal is_writing
+            send_reply(kind, said)
+            if not (is_writing or waits_long):
+                self._turns.release()
+                self._writers.acquire()
+                is_writing = True
 
         with self._lock:
             self.counters["requests"] += 1
@@ -273,15 +286,17 @@ class Server:
             except Exception as problem:  # noqa: BLE001 as above, and the client is told
                 self._fail(problem)
                 answer = Answer(frame.ERROR)
-            if answer.kind == frame.BUSY:
+            if answer.kind == frame.BUSY and not is_answered:
                 self._count("busy")
-            reply(answer.kind, answer.body)
+            send_reply(answer.kind, answer.body)
         finally:
             with self._lock:
                 self._long_waits -= waits_long
                 self.active -= not waits_long
                 self._connections.add(sock)
-            if not waits_long:
+            if is_writing:
+                self._writers.release()
+            elif not waits_long:
                 self._turns.release()
         if answer.after is None:
             return

@@ -103,6 +103,8 @@ class Hooks:
             return Answer()
         place = (self._place(event, cwd), event.cwd or cwd, environ)
         module, operation = EVENTS.get(event.name, "hook_reply:receive_event").split(":")
+        if event.name not in EVENTS:
+            send(b"")  # it is only kept: nobody waits for the App, which may be writing
         with self._open_app(*place) as app:
             folder = (
                 event.reads_below

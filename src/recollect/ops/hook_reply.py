@@ -10,7 +10,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from recollect.model.codec import Json
 from recollect.model.memory import Memory
 from recollect.model.query import ALWAYS_LOADED, Hit
 from recollect.model.result import Found, Recollection, Scope
-from recollect.model.session import Event, LedgerKey, Reply, ToolCall, Way, memory_of
+from recollect.model.session import Event, EventName, LedgerKey, Reply, ToolCall, Way, memory_of
 from recollect.render.inject import Injection
 
 _MAX_TASKS = 500
@@ -84,7 +84,7 @@ class HookRequest(Struct):
     def write(self, write: Callable[[], object]) -> bool:
         """One transaction. False where the store could not be written, which is logged."""
         try:
-            with self.app.writer(self.app.scope).transaction():
+            with self._transaction():
                 write()
         except (StoreDamaged, StoreTooNew):
             raise
@@ -103,7 +103,15 @@ class HookRequest(Struct):
     def receive(self) -> None:
         """Keep the event for later: where to read it, not what it says."""
         pointer = session_ledger.make_pointer(self.event, self.transcript_bytes)
-        self.app.writer(self.app.scope).put(pointer)
+        with self._transaction():
+            self.app.writer(self.app.scope).put(pointer)
+
+    def _transaction(self) -> AbstractContextManager[None]:
+        """Where a transcript holds the words, the disk is not waited for: what the machine's crash takes is read again.
+        The start of a session is what makes its transcript known."""
+        is_first = self.event.name is EventName.SESSION_STARTED
+        durable = is_first or not self.event.transcript
+        return self.app.writer(self.app.scope).transaction(durable=durable)
 
 
 class PromptSearch(Struct):

@@ -58,16 +58,17 @@ def start_session(request: HookRequest) -> HookReply:
     if source in _FORGETFUL_STARTS:  # it gets a new ledger
         session = replace(session, epoch=session.epoch + 1)
 
+    key, rules = LedgerKey(session.id, event.agent_id, session.epoch), rules_in_force(app)
+    forked = _marks_of_origin(request) if source == "fork" else frozenset()
+    is_resumed = (source == "resume" and is_known) or bool(forked)
+    seen = app.reader(app.scope).marks(key, Way.TOLD) | forked if is_resumed else ()
+
     def write() -> None:
-        app.writer(app.scope).put(replace(session, last_at=event.at))
+        store, now = app.writer(app.scope), app.clock.now()
+        told = [ShownMemory(mark, Way.TOLD, now, "", *key) for mark in sorted(forked)]
+        store.put(replace(session, last_at=event.at), *told)
         request.receive()
 
-    request.write(write)
-    key, rules = LedgerKey(session.id, event.agent_id, session.epoch), rules_in_force(app)
-    is_resumed = (source == "resume" and is_known) or (
-        source == "fork" and _rebuild_ledger(request, key)
-    )
-    seen = app.reader(app.scope).marks(key, Way.TOLD) if is_resumed else ()
     notes, withheld = _load_notes(request) if not is_resumed else ({}, "")
     is_fresh, threads = not is_resumed and not is_compacted, {}
     if is_fresh and request.left_s >= _THREADS_NEED_S:
@@ -82,7 +83,8 @@ def start_session(request: HookRequest) -> HookReply:
     what, loaded = f"session start ({source or 'startup'})", {**notes, **rules, **threads}
     listed = hook_reply.list_loaded(app, what, loaded, injection)
     notice = (injection.notice, "" if is_compacted else withheld, *offered)
-    return hook_reply.inject(request, injection, key, listed=listed, notice=notice)
+    reply = hook_reply.inject(request, injection, key, listed=listed, notice=notice)
+    return replace(reply, write=lambda later: later.write(write))
 
 
 def open_threads(app: App) -> Kept:
@@ -103,16 +105,16 @@ def open_threads(app: App) -> Kept:
     return {memory.id: (scope, memory) for _, scope, memory in found[:OPEN_THREADS]}
 
 
-def _rebuild_ledger(request: HookRequest, key: LedgerKey) -> bool:
+def _marks_of_origin(request: HookRequest) -> frozenset[str]:
     """A fork goes on from another session's transcript: what we put in there since its last compaction is known."""
-    app, event = request.app, request.event
+    event = request.event
     transcript = agents.agent(event.host).origin(event)
     if (
         transcript is None
         or not transcript.is_file()
         or transcript.stat().st_size > _MAX_FORK_BYTES
     ):
-        return False
+        return frozenset()
     marks: dict[str, None] = {}
     for utterance in agents.utterances(event.host, agents.Tail(transcript)):
         if utterance.voice is Voice.SUMMARY:
@@ -122,10 +124,7 @@ def _rebuild_ledger(request: HookRequest, key: LedgerKey) -> bool:
         if request.left_s < _ANSWER_NEEDS_S:
             request.log_late("the rest of the transcript")
             break
-    if marks:
-        entries = [ShownMemory(mark, Way.TOLD, app.clock.now(), "", *key) for mark in marks]
-        request.write(lambda: app.writer(app.scope).put(*entries))
-    return bool(marks)
+    return frozenset(marks)
 
 
 def _load_notes(request: HookRequest) -> tuple[Kept, str]:

@@ -118,7 +118,7 @@ def _write_answer(request: HookRequest, text: str) -> Path | None:
             make_private_folder(place)
             if not is_private(str(place)):
                 return None
-        write_private(path, text)
+        write_private(path, text, sync=False)  # it is read at once, and the agent waits
     except (OSError, HomeRefused):
         return None
     return path

@@ -73,6 +73,7 @@ class Database(Engine):
 
     def __init__(self, path: Path | None, tuning: Tuning, *, read_only: bool = False) -> None:
         self.journal_days = tuning.journal_days
+        self._synchronous = tuning.synchronous
         self.path = path
         db = None
         if path is not None and path.with_name(path.name + "-journal").exists():
@@ -139,12 +140,13 @@ class Database(Engine):
         self._term_counts.clear()
 
     @contextmanager
-    def transaction(self, *, keep: bool = True) -> Iterator[None]:
+    def transaction(self, *, keep: bool = True, durable: bool = True) -> Iterator[None]:
         """Takes the write lock at once: the busy timeout then does the waiting, and a read can never turn into a failed
         write. The schema version is checked inside, because another program may have migrated the file since we opened
-        it. A part of another transaction that fails takes back only its own work."""
+        it. A part of another transaction that fails takes back only its own work. One that is not `durable` does
+        not wait for the disk: whole or not at all like any other, it may be lost when the machine itself crashes."""
         is_part, counts = self._db.in_transaction, self._term_counts.copy()
-        with translated_errors(self.path):
+        with translated_errors(self.path), self._unsynced(is_on=not durable and not is_part):
             self._db.execute("SAVEPOINT part" if is_part else "BEGIN IMMEDIATE")
             try:
                 version = (
@@ -168,6 +170,17 @@ class Database(Engine):
                     not keep and self._db.in_transaction
                 ):  # a full disk, for one, rolls back everything at once
                     self._db.execute("ROLLBACK TO part; RELEASE part" if is_part else "ROLLBACK")
+
+    @contextmanager
+    def _unsynced(self, *, is_on: bool) -> Iterator[None]:
+        if not is_on:
+            yield
+            return
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        try:
+            yield
+        finally:
+            self._db.execute(f"PRAGMA synchronous = {self._synchronous}")
 
     def order(self, query: Query) -> list[tuple[int, int]]:
         where, values = conditions(query, self.dialect)
