@@ -20,7 +20,9 @@ from recollect.daemon import spool
 from recollect.integrations import agent_pieces
 from recollect.integrations.pieces import Receipts
 from recollect.integrations.settings_text import value_at
-from recollect.ops import install
+from recollect.ops import health, install
+from recollect.render import terminal
+from recollect.render.blocks import Line
 from recollect.wire import client, stub
 from recollect.wire.place import Place, find_place
 from tests.ops.ask import at, files
@@ -590,3 +592,15 @@ def test_what_a_daemon_left_goes_with_the_last_hooks(
         install.uninstall(app, local=True)
     kept = map(os.path.exists, (found.lock, found.spawn_lock, found.daemon_file, found.runtime))
     assert set(kept) == {lives}
+
+
+def test_status_right_after_install_says_who_is_connected(app: App):
+    assert "`recollect install` connects" in recollect_status(app)
+    install.install(app)
+    assert "Claude Code is connected" in recollect_status(app)
+    assert "recollect install" not in recollect_status(app)
+
+
+def recollect_status(app: App) -> str:
+    shown = terminal.blocks(health.status(app), now=app.clock.now())
+    return "\n".join(block.text for block in shown if isinstance(block, Line))

@@ -352,6 +352,7 @@ class Overview(Struct):
     )  # whether models may be asked, their cost and its limit
     embedding: Embedding | None = None
     offers: tuple[str, ...] = ()  # memories of other folders that may be this project's
+    agents: tuple[str, ...] = ()  # that call us, by name
 
     def as_json(self) -> dict[str, Json]:
         stores = [

@@ -77,6 +77,7 @@ def status(app: App) -> Overview:
         llm=language_model.summarize_spending(app), embedding=embedding.read_vector_status(app),
         # Not for agents: the names of other projects are no business of a folder that looks like one of them.
         offers=offer_lines(app) if app.actor == "user" else (),
+        agents=install.connected_agents(app),
     )  # fmt: skip
 
 

@@ -308,6 +308,12 @@ def skills(app: App, *, off: _Off = False) -> Summary:
     return rule_copies.update(app, rule_copies.receipt_for(app, SKILLS), is_on=is_on, off=off)
 
 
+def connected_agents(app: App) -> tuple[str, ...]:
+    """The agents that were made to call us, by the names that people know."""
+    hosts = dict.fromkeys(receipt.host for receipt in Receipts(app).of(*CALLING))
+    return tuple(agent_of(host).TITLE for host in hosts if host in callers())
+
+
 def copies_status(app: App) -> dict[str, str]:
     """Whether each is on, and when it was last written here."""
     root = app.project.root if app.project else Path()

@@ -310,7 +310,10 @@ def _overview_blocks(overview: results.Overview, _now: Moment) -> Iterator[Block
     for offer in overview.offers:
         yield Line(f"{offer[:1].upper()}{offer[1:]}.", Tone.WARN)
     if not overview.stores:
-        yield Line("Nothing is remembered yet. `recollect install` connects your agents.", Tone.DIM)
+        next_step = "`recollect install` connects your agents."
+        if overview.agents:
+            next_step = f"{', '.join(overview.agents)} is connected: new sessions fill it."
+        yield Line(f"Nothing is remembered yet. {next_step}", Tone.DIM)
     for scope, _, counts in overview.stores:
         yield Line(f"{_WHOSE[scope]}: {_counted_kinds(counts)}.")
     by_status = [row for _, _, counts in overview.stores for row in counts.by_kind_and_status]
