@@ -71,6 +71,22 @@ def soak(events: int, as_json: bool) -> int:
     return _run(lambda folder, bar: run_soak(folder, events=events, progress=bar), as_json)
 
 
+@bench.command("slow-disk")
+@click.option(
+    "--projects",
+    default=20,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="New projects, each with a first session.",
+)
+@_as_json
+def slow_disk(projects: int, as_json: bool) -> int:
+    """Hooks where every sync takes 0, 50 and 100 ms more: are they answered in time, is anything lost?"""
+    from bench.slow_disk import run_slow_disk
+
+    return _run(lambda folder, bar: run_slow_disk(folder, projects=projects, progress=bar), as_json)
+
+
 @bench.command()
 @click.option(
     "--processes",
