@@ -27,10 +27,13 @@ from recollect.model.result import Scope
 
 MAX_CHARS = 20_000  # of a longer prompt only its ends are looked at: the middle is a paste
 _HEAD_CHARS, _SHORT_WORDS, _MAX_RULE_CHARS = 2_000, 4, 400
+_MAX_TAIL_CHARS = 120  # of "please", "thanks" and the like, which are left out of a rule
 # A prompt that is longer is a specification, a plan or a paste: nobody tells a rule in passing there.
 _LONG_WORDS, _LONG_SENTENCES, _LONG_LIST = 200, 14, 5
+# Of a text of more sentences only those at its ends are weighed: at best one of them waits in the inbox.
+_MAX_SENTENCES = 100
 _LONG = "in a long text, which reads like a specification or a paste"
-_LIST_ITEM = re.compile(r"^\s*(?:[-*\u2022+]|\d{1,2}[.)]|#{1,6})\s+\S", re.MULTILINE)
+_LIST_ITEM = re.compile(r"^[^\S\n]*+(?:[-*\u2022+]|\d{1,2}[.)]|#{1,6})\s+\S", re.MULTILINE)
 _SENTENCE_ENDS = (".", "!", "?", "\u3002", "\uff01", "\uff1f")
 
 # A path, a file, an address, a constant or a call: whoever names one speaks of this project, even as "I want ...".
@@ -169,6 +172,8 @@ def judge_prompt(text: str) -> Draft:
     words = len(own.split()) if own.isascii() else max(len(own.split()), len(own) // 5)
     is_list = len(_LIST_ITEM.findall(seen)) >= _LONG_LIST and not prompt_text.is_own_list(seen)
     is_long = words > _LONG_WORDS or len(pieces) > _LONG_SENTENCES or is_list
+    if len(pieces) > _MAX_SENTENCES:
+        pieces = pieces[: _MAX_SENTENCES // 2] + pieces[-(_MAX_SENTENCES // 2) :]
     return Draft(text, spoken, seen, _weigh(pieces, spoken), whole or (_LONG if is_long else ""))
 
 
@@ -185,10 +190,13 @@ def word_rule(sentences: Iterable[str], language: Language) -> str:
     worded: list[str] = []
     for text in map(one_line, sentences):
         bare = text
-        for needless in ("lead", "tail", "asides"):
-            bare = (
-                language.patterns[needless].sub("", bare) if needless in language.patterns else bare
-            )
+        if "lead" in language.patterns:
+            bare = language.patterns["lead"].sub("", bare)
+        if "tail" in language.patterns:
+            cut = max(0, len(bare) - _MAX_TAIL_CHARS)
+            bare = bare[:cut] + language.patterns["tail"].sub("", bare[cut:])
+        if "asides" in language.patterns:
+            bare = language.patterns["asides"].sub("", bare)
         bare = bare.strip() or text
         for pattern, instead in language.rewrites:
             bare = pattern.sub(instead, bare, count=1)
@@ -294,7 +302,7 @@ def _weigh(pieces: Iterable[Piece], language: Language) -> tuple[Piece, ...]:
     judged = [piece if piece.veto else _weigh_form(piece, language) for piece in pieces]
     # "Same for all of them": a sentence that makes the one before it lasting says nothing by itself.
     for number, last in enumerate(judged):
-        if not language.has("back", last.seen) or last.veto == _QUESTION:
+        if last.veto in (_QUESTION, prompt_text.TOO_LONG) or not language.has("back", last.seen):
             continue
         before = next((n for n in range(number - 1, -1, -1) if judged[n].veto != _QUESTION), None)
         if before is None or judged[before].veto:
@@ -316,7 +324,8 @@ def _weigh(pieces: Iterable[Piece], language: Language) -> tuple[Piece, ...]:
     known = learned_judge(language.code)
     # It learned most from English. Elsewhere form decides where there is one, and words only add what waits.
     for number, piece in enumerate(judged):
-        if known is not None and (language.code == "en" or piece.score < INBOX):
+        is_judged = language.code == "en" or piece.score < INBOX
+        if known is not None and is_judged and piece.veto != prompt_text.TOO_LONG:
             judged[number] = replace(piece, odds=known.odds(traits(judged, number)))
     return tuple(judged)
 

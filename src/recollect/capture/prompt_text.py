@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import groupby
 
@@ -13,6 +15,7 @@ from recollect.model.memory import RuleType
 from recollect.model.result import Scope
 
 NOTHING_LASTING = "nothing lasting is said"
+TOO_LONG = "too long for a rule"
 BLOT = "\x01"
 QUOTE = "\x02"  # a short quote or a piece of code inside a sentence: still a word of it
 MAX_SENTENCE_CHARS = 700  # nobody states a rule in a longer sentence
@@ -79,8 +82,9 @@ class Draft(Struct):
 
 def masked(text: str) -> str:
     seen = text
-    for block in (FENCE, _MARKS.tag_block, _MARKS.begin_block):
-        seen = block.sub(lambda found: _blotted(found.group()), seen)
+    seen = FENCE.sub(lambda found: _blotted(found.group()), seen)
+    seen = _blot_spans(seen, _tagged_blocks(seen))
+    seen = _blot_spans(seen, _begun_blocks(seen))
     lines: list[str] = []
     intro = ""
     for has_words, group in groupby(
@@ -93,8 +97,7 @@ def masked(text: str) -> str:
     if found := _MARKS.handed_over.search(seen):
         # "can you check this comment: The wrapper ...": somebody else's text, till the person goes on.
         start = found.end()
-        goes_on = _MARKS.goes_on.search(seen, start)
-        end = goes_on.start() if goes_on else len(seen)
+        end = _end_of_paste(seen, start)
         if len(seen[start:end].split()) >= _MIN_PASTE_WORDS:
             seen = seen[:start] + _blotted(seen[start:end]) + seen[end:]
     seen = _MARKS.in_ticks.sub(lambda found: QUOTE * len(found.group()), seen)
@@ -141,13 +144,68 @@ def sentences(text: str, seen: str) -> tuple[Piece, ...]:
         said, shown = text[start + blank : end].rstrip(), seen[start + blank : end].rstrip()
         own = shown.replace(BLOT, "").strip(" \t\n.,:;!?-*>\"'()")
         if own.replace(QUOTE, "").strip():
-            veto = "too long for a rule" if len(said) > MAX_SENTENCE_CHARS else ""
+            veto = TOO_LONG if len(said) > MAX_SENTENCE_CHARS else ""
             pieces.append(Piece(said, shown, veto=veto, start=start + blank))
     return tuple(pieces)
 
 
 def _blotted(text: str) -> str:
-    return re.sub(r"[^\n]", BLOT, text)
+    return "\n".join(BLOT * len(line) for line in text.split("\n"))
+
+
+def _blot_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    parts: list[str] = []
+    done = 0
+    for start, end in spans:
+        parts += [text[done:start], _blotted(text[start:end])]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def _tagged_blocks(text: str) -> Iterator[tuple[int, int]]:
+    """From each tag to the next that closes it. One look for all closing tags: a text of nothing but opening ones
+    would otherwise be read to its end for each."""
+    closings: dict[str, list[tuple[int, int]]] = {}
+    for closing in _MARKS.closing_tag.finditer(text):
+        closings.setdefault(closing[1], []).append(closing.span())
+    done = 0
+    for opening in _MARKS.opening_tag.finditer(text):
+        end = _next_end(closings.get(opening[1], []), opening.end())
+        if opening.start() >= done and end:
+            done = end
+            yield opening.start(), end
+
+
+def _begun_blocks(text: str) -> Iterator[tuple[int, int]]:
+    """From `BEGIN ...` to `END ...`, each at the start of a line."""
+    ends = [found.span() for found in _MARKS.block_end.finditer(text)]
+    done = 0
+    for begin in _MARKS.block_begin.finditer(text) if ends else ():
+        end = _next_end(ends, begin.end())
+        if begin.start() >= done and end:
+            done = end
+            yield begin.start(), end
+
+
+def _next_end(spans: Sequence[tuple[int, int]], after: int) -> int:
+    """Where the first of them that begins there or later ends; 0: there is none."""
+    number = bisect_left(spans, (after, 0))
+    return spans[number][1] if number < len(spans) else 0
+
+
+def _end_of_paste(seen: str, start: int) -> int:
+    """Where the person goes on after somebody else's text: at a line that begins in lower case, or at a new paragraph
+    with a word that people go on with."""
+    for run in _MARKS.blanks.finditer(seen, start):
+        line_break = seen.find("\n", run.start(), run.end())
+        if line_break < 0:
+            continue
+        if "a" <= seen[run.end() : run.end() + 1] <= "z":
+            return line_break
+        is_paragraph = seen.count("\n", line_break, run.end()) > 1
+        if is_paragraph and _MARKS.goes_on.match(seen, run.end()):
+            return line_break
+    return len(seen)
 
 
 def _mask_paragraph(lines: list[str], intro: str) -> list[str]:

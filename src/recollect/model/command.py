@@ -18,7 +18,7 @@ MAX_COMMAND_CHARS = 120  # of a command in a lesson
 SPEECH = "..."  # replaces words written for one occasion: a message, a query, a piece of code
 _PARTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
 _QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
-_WORD = re.compile(rf"(?:{_QUOTED.pattern}|[^\s\"']|[\"'])+")
+_WORD = re.compile(rf"(?:{_QUOTED.pattern}|[^\s\"']|[\"'])++")
 _PLAIN = re.compile(r"[\"'](?:[\w@%+=:,./-]*)[\"']")
 # Shows less of what a command prints, or hides how it ended.
 _HIDING_END = re.compile(

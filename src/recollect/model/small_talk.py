@@ -19,9 +19,7 @@ WORDS = frozenset(
 _CHORES = frozenset(
     word for line in _TABLE["chores"] for word in line.split()
 )  # done in every project
-_PHRASES = re.compile(
-    f"(?:{'|'.join(phrase for line in _TABLE['phrases'] for phrase in line.split())})+"
-)
+_PHRASES = tuple(phrase for line in _TABLE["phrases"] for phrase in line.split())
 
 
 def names_nothing(text: str) -> bool:
@@ -39,4 +37,14 @@ def _is_made_of(text: str, known: frozenset[str]) -> bool:
     if len(text) > _MAX_CHARS or _LONG_NUMBER.search(said):
         return False
     words = _WORD.findall(said.casefold().replace("’", "'"))
-    return all(word in known or _PHRASES.fullmatch(word) for word in words)
+    return all(word in known or _is_of_phrases(word) for word in words)
+
+
+def _is_of_phrases(word: str) -> bool:
+    """Whether it can be cut into phrases: place by place, so that no text takes longer than its length."""
+    reached = {0}
+    for place in range(len(word)):
+        if place in reached:
+            ends = (place + len(one) for one in _PHRASES if word.startswith(one, place))
+            reached.update(ends)
+    return len(word) in reached

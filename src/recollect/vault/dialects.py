@@ -28,7 +28,7 @@ _ELEMENT = re.compile(r"[ \t]*-(?:[ \t]+(.*)|)$", re.DOTALL)
 _COMMENT = re.compile(r"(?:^|[ \t])#.*$")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|' r"'(?:[^']|'')*'", re.DOTALL)
 _ITEM = re.compile(
-    rf"\s*(?:{_QUOTED.pattern}|(?:\[[^\]]*\]*|[^,\[])*)[^,]*", re.DOTALL
+    rf"\s*(?:{_QUOTED.pattern}|(?:\[[^\]]*+\]*+|[^,\[])*+)[^,]*", re.DOTALL
 )  # of a list on one line
 # What a plain YAML value may be without quotes; anything else is quoted.
 _PLAIN = re.compile(
