@@ -40,19 +40,30 @@ class Doors:
             "prompt": self._prompt,
             "command": lambda text: self._call("Bash", command=text),
             "path": lambda text: self._call("Read", file_path=f"/{text}"),
-            "edit": lambda text: self._call("Edit", file_path="a.py", old_string="b", new_string=text),
+            "edit": lambda text: self._call(
+                "Edit", file_path="a.py", old_string="b", new_string=text
+            ),
             "read: prompt": lambda text: self._read(_said("user", text)),
             "read: answer": lambda text: self._read(_said("assistant", text)),
             "read: output": lambda text: self._read(*_ran("make test", text)),
             "read: command": lambda text: self._read(*_ran(text, "error: not found")),
-            "read: path": lambda text: self._read(*_used("Edit", file_path=f"/{text}", new_string="b")),
-            "read: edit": lambda text: self._read(*_used("Edit", file_path="/a.py", new_string=text)),
-            "read: commit": lambda text: self._read(*_ran(f'git commit -m "{text}"', "", failed=False)),
-            "read: failure": lambda text: self._read(*_ran(text, text), *_ran(text[::-1], "ok", failed=False)),
+            "read: path": lambda text: self._read(
+                *_used("Edit", file_path=f"/{text}", new_string="b")
+            ),
+            "read: edit": lambda text: self._read(
+                *_used("Edit", file_path="/a.py", new_string=text)
+            ),
+            "read: commit": lambda text: self._read(
+                *_ran(f'git commit -m "{text}"', "", failed=False)
+            ),
+            "read: failure": lambda text: self._read(
+                *_ran(text, text), *_ran(text[::-1], "ok", failed=False)
+            ),
             "import": self._import,
             "rule": lambda text: self._ask(rules.add, text),
             "capture": lambda text: self._ask(rules.capture, text),
-            "note": lambda text: self._note(text),
+            "note": self._note,
+            "note head": lambda text: self._note(f"---\ntags: [{text}]\n---\nWords.\n"),
             "question": lambda text: self._ask(recall.recall, (text,)),
         }
 
@@ -90,7 +101,9 @@ class Doors:
     def _read(self, *lines: dict[str, Any]) -> None:
         path = self._transcript(lines)
         self._tell("Stop", transcript=str(path))
-        self._clock.at = self._clock.at.plus(seconds=5)  # pointers are followed once they have settled
+        self._clock.at = self._clock.at.plus(
+            seconds=5
+        )  # pointers are followed once they have settled
         while transcripts.read_some(self._app, self._reading):
             pass
 
@@ -122,17 +135,15 @@ class Doors:
         vault.mkdir(exist_ok=True)
         (vault / "note.md").write_text(text, encoding="utf-8", errors="replace")
         self._ask(notes.import_notes, str(vault))
-        (vault / "note.md").write_text(
-            f"---\ntitle: {text}\ntags: [{text}]\n---\n{text}\n", encoding="utf-8", errors="replace"
-        )
-        self._ask(notes.import_notes, str(vault))
 
 
 def _said(role: str, text: str) -> dict[str, Any]:
     return {"type": role, "message": {"role": role, "content": [{"type": "text", "text": text}]}}
 
 
-def _used(tool: str, output: str = "done", *, failed: bool = False, **given: str) -> list[dict[str, Any]]:
+def _used(
+    tool: str, output: str = "done", *, failed: bool = False, **given: str
+) -> list[dict[str, Any]]:
     id = f"toolu_{abs(hash((tool, output[:50], *(one[:50] for one in given.values()))))}"
     use = {"type": "tool_use", "id": id, "name": tool, "input": given}
     result = {"type": "tool_result", "tool_use_id": id, "content": output, "is_error": failed}

@@ -15,6 +15,7 @@ from recollect.model.command import MAX_COMMAND_CHARS, SPEECH, Command, command_
 from recollect.model.session import Act, ToolAction
 
 _HEAD_CHARS, _TAIL_CHARS, _LINE_CHARS, _END_LINES = 2_000, 2_000, 300, 12
+_NO_STDERR = re.compile(r"(?:(?<!\s)\s*+)?2>&1")
 _MAX_RULES, _MAX_NAME_CHARS, _MAX_NAME_PARTS, _MAX_BARE_PARTS = 5, 40, 4, 2
 _REMOTE_GIT = frozenset({"push", "pull", "fetch", "clone", "submodule", "lfs"})
 _INLINE_CODE = frozenset({"-c", "-e", "-p", "--eval", "-"})
@@ -177,8 +178,7 @@ def has_worked(act: Act, line: str) -> bool:
 
 def _is_result_hidden(line: str) -> bool:
     return (
-        re.sub(r"\s*2>&1", "", undressed_end(line)) != re.sub(r"\s*2>&1", "", line.strip())
-        or " | " in line
+        _NO_STDERR.sub("", undressed_end(line)) != _NO_STDERR.sub("", line.strip()) or " | " in line
     )
 
 

@@ -23,7 +23,7 @@ _MIN_NEW_WORDS = 8  # words beside the quotes that may name a subject: fewer are
 # What stands around a memory's words where it is shown: its kind and id, its source, its age, a list's mark.
 _AROUND = re.compile(
     r"(?:\b(?:thread|rule|note) )?\b[a-z]{2,12}_\d{8}_\d{6}_[0-9a-f]{6}\b|\[(?:user|tool|agent|repository|web)\]|"
-    r"\(\d+ \w+ ago\)|\(just now\)|^\s*(?:[-*•>]|\d+[.)]|#+)\s+",
+    r"\(\d+ \w+ ago\)|\(just now\)|^[^\S\n]*+(?:[-*•>]|\d+[.)]|#+)\s+",
     re.MULTILINE,
 )
 _PATTERNS = Patterns("turns")

@@ -157,10 +157,10 @@ def agent_note(name: str, fields: Mapping[str, str], body: str, at: Moment | Non
 # A file of rules for agents, in Markdown: each item of a list is one, under the heading it stands below
 
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d{1,3}[.)])\s+(?P<text>\S.*)")
-_HEADING = re.compile(r"#{1,6}\s+(?P<title>.+?)\s*#*$")
+_HEADING = re.compile(r"#{1,6}\s++(?P<title>.+)")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _OURS = re.compile(r"<!-- recollect (begin|end)")
-_EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+_EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.{1,400}?)(?<=\S)\1")
 # In a prompt such an order is meant once; in a file of rules it is a rule.
 ORDER = re.compile(rf"[`*_ ]*(?:please\s+)?(?:{'|'.join(_TABLES['orders'])})\b(?!\s*[:=])", re.I)
 
@@ -178,7 +178,7 @@ def rule_items(markdown: str) -> list[ForeignMemory]:
         if fence or fenced or ours or mark:
             continue
         if title := _HEADING.match(line):
-            heading, is_open = one_line(title["title"]), False
+            heading, is_open = one_line(title["title"].rstrip().rstrip("#")), False
         elif item := _ITEM.match(line):
             found.append((heading, [item["text"]]))
             is_open = True

@@ -16,14 +16,16 @@ from recollect.base.structs import Struct
 MAX_CHARS = 4_000
 MAX_COMMAND_CHARS = 120  # of a command in a lesson
 SPEECH = "..."  # replaces words written for one occasion: a message, a query, a piece of code
-_PARTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
+# Blanks are read once, from where they begin: a thousand of them would otherwise be read a thousand times.
+_BLANKS = r"(?:(?<!\s)\s*)?"
+_PARTS = re.compile(rf"{_BLANKS}(?:&&|\|\||;|\n)\s*")
 _QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
 _WORD = re.compile(rf"(?:{_QUOTED.pattern}|[^\s\"']|[\"'])++")
 _PLAIN = re.compile(r"[\"'](?:[\w@%+=:,./-]*)[\"']")
 # Shows less of what a command prints, or hides how it ended.
 _HIDING_END = re.compile(
-    r"\s*(?:\|\||;)\s*(?:true|:|echo\b[^;|&]*)\s*$"
-    r"|\s*(?:\d?>&\d|&>\s*\S+|\d?>\s*\S+|\|\s*(?:tail|head|cat|tee|less|grep|rg|sed|awk)\b[^|]*)\s*$"
+    rf"{_BLANKS}(?:(?:\|\||;)\s*(?:true|:|echo\b[^;|&]*+)\s*$"
+    r"|(?:\d?>&\d|&>\s*\S+|\d?>\s*\S+|\|\s*(?:tail|head|cat|tee|less|grep|rg|sed|awk)\b[^|]*+)\s*$)"
 )
 _TABLE = load_table("recollect.model", "command.json")
 # What comes before a command: variables, something it runs inside (a container, a time limit), a runner.

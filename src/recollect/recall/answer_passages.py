@@ -26,7 +26,9 @@ _WORTH = {
     Role.SAID: 1.0,
 }  # fmt: skip
 _NOT_UNASKED = (Role.ASKED, Role.CHANGED, Role.RAN)
-_SENTENCE = re.compile(r"[^\n]*?(?:(?<!\b\d)[.!?]+[)\"'`*]*(?=\s|$)|[\u3002\uff01\uff1f]+|\n|$)\s*")
+_SENTENCE = re.compile(
+    r"[^\n]*?(?:(?<!\b\d)(?<![.!?][.!?])[.!?]++[)\"'`*]*+(?=\s|$)|[\u3002\uff01\uff1f]+|\n|$)\s*"
+)
 _PUNCTUATION = re.compile(r"\W+")
 _TABLE = load_table("recollect.recall", "search_words.json")
 # That something was committed, that tests passed or failed, or what an agent says while it works.

@@ -17,7 +17,10 @@ _SHELL_BREAK = re.compile(r"&&|\|\||[;|&\n()`]|\$\(")
 _COMMAND_BREAK = re.compile(r"&&|\|\||;|\n")
 _ASSIGNMENT = re.compile(r"\w+=")
 _PROGRAM, _ARGUMENT = re.compile(r"[\w.+-]{1,40}"), re.compile(r"[\w.:@/+-]{2,60}")
-_PATHLIKE = re.compile(r"[\w@.*-]*(?:/[\w@.*-]+)+/?|[\w@*-]*\.[A-Za-z]\w{0,9}\b|\b\w[\w-]*/")
+_PATHLIKE = re.compile(
+    r"(?<![\w@.*-])[\w@.*-]*+(?:/[\w@.*-]++)+/?"
+    r"|(?:(?<![\w@*-])[\w@*-]*+)?\.[A-Za-z]\w{0,9}\b|\b\w[\w-]*+/"
+)
 _NAMED_PATH = 4.0  # how much a rule is about a file that it names
 _PATH_KEYS = ("file_path", "path", "notebook_path", "absolute_path")
 _WRITING_KEYS = frozenset("content new_string new_source edits old_string".split())

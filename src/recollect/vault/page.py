@@ -21,7 +21,7 @@ ALWAYS, INBOX, ARCHIVE, COLD = "_always-load", "_inbox", "_archive", "memory-col
 MEMORY = "memory"  # the folder of a project's notes; the user's vault needs none
 MAX_TITLE_CHARS = 200
 _HEAD_CHARS = 10_000  # where a title is looked for
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]++([^\n]+)$", re.MULTILINE)
 _LINK = re.compile(r"!?\[\[([^\[\]\r\n|#^]+)(?:[#^][^\[\]\r\n|]*)?(?:\|[^\[\]\r\n]*)?\]\]")
 _TAG_LINE = re.compile(r"\s*</?[a-z][a-z-]*>\s*$")
 
@@ -49,7 +49,8 @@ def read(text: str, path: str) -> Page:
     head = dialects.find_front(text) or dialects.Front(0, dialects.head_start(text), {}, [])
     body = text[head.after :].strip("\r\n")
     heading = _HEADING.search(body[:_HEAD_CHARS])
-    title = one_line(head.one("title")) or (one_line(heading[1]) if heading else "") or stem(path)
+    heading_text = heading[1].rstrip(" \t").rstrip("#") if heading else ""
+    title = one_line(head.one("title")) or one_line(heading_text) or stem(path)
     return Page(
         clip(title, MAX_TITLE_CHARS), body, id=one_line(head.one("id")),
         tags=_limited(tag.lstrip("#") for tag in head.many("tags") or head.many("tag")),
