@@ -85,6 +85,23 @@ class ReadPart(Struct):
     last_at: Moment | None = None
 
 
+class ReadAttempt(Struct, kw_only=True):
+    offset: int = -1
+    tries: int = 0
+    careful_until: int = 0  # up to this offset lines are read one by one
+
+    @property
+    def is_careful(self) -> bool:
+        return self.offset < self.careful_until
+
+
+class SetAsideLine(Struct, kw_only=True):
+    path: str
+    offset: int
+    size: int
+    at: Moment
+
+
 class ReadTranscript(Struct, kw_only=True):
     path: str
     session: str = ""
@@ -253,6 +270,12 @@ RECENT_PROMPTS = State(
 )
 CURSORS = State(
     "cursor:", ReadTranscript, "How far each transcript was read, live or by which imports."
+)
+READ_ATTEMPTS = State(
+    "reading:", ReadAttempt, "Where in a transcript reading began, until the cursor has moved."
+)
+SET_ASIDE = State(
+    "set-aside", list[SetAsideLine], "Lines of transcripts that ended the daemon.", limit=50
 )
 EVENTS_READ = State("digested", int, "The last received event that was looked at.")
 THREAD_MARKS = State(

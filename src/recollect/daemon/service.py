@@ -36,6 +36,7 @@ from recollect.base.settings import load
 from recollect.daemon.apps import Apps, Model
 from recollect.daemon.socket_server import Answer, Request, Server, read_number
 from recollect.daemon.spool import FOLDER, SpoolDrain, count_files, count_lost
+from recollect.daemon.watchdog import Watchdog
 from recollect.hooks.answer import Answer as HookAnswer
 from recollect.hooks.answer import Hooks
 from recollect.jobs.runner import JOBS, Job, Runner
@@ -103,6 +104,7 @@ class Service:
         ]
         slow = [job for job in jobs if job.model], [job for job in jobs if job.remote]
         self._jobs = Runner(quick, self._apps, self._is_asked, self._log)
+        self._watchdog = Watchdog(home.logs / "stuck.log", self._jobs.step_s)
         self._slow_jobs = [Runner(some, self._apps, self._is_asked, self._log) for some in slow]
 
     def run(self, stop_listening: Callable[[], None]) -> None:
@@ -111,11 +113,13 @@ class Service:
             signal.signal(number, lambda got, _frame: self._server.stop(signal.Signals(got).name))
         with suppress(OSError):
             client.announce(self._place, os.getpid(), __version__)
+        self._watchdog.start()
         self._jobs.start()
         for slow in self._slow_jobs:
             slow.start()
         reason = self._server.serve(self._shutdown_reason, stop_listening)
         self._log.line("daemon-ended", pid=os.getpid(), why=reason)
+        self._watchdog.stop()
         self._jobs.stop(0.4)
         for slow in self._slow_jobs:
             slow.stop(

@@ -111,8 +111,14 @@ class Runner:
         self._stopped = threading.Event()
         self.first_answer_given = threading.Event()
         """Loading the model holds the interpreter for long; the hook that started the process goes first."""
+        self._step_began_s = 0.0
         self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
         self.start = self._thread.start
+
+    def step_s(self) -> float:
+        """How long the step that runs now has taken; 0 where none runs."""
+        began_s = self._step_began_s
+        return time.monotonic() - began_s if began_s else 0.0
 
     def stop(self, timeout_s: float) -> None:
         self._stopped.set()
@@ -136,6 +142,7 @@ class Runner:
         until_s = time.monotonic() + (0.0 if task.job.light else STAND_ASIDE_S)
         while self._is_asked() and time.monotonic() < until_s and not self._stopped.is_set():
             time.sleep(0.005)
+        self._step_began_s = time.monotonic()
         try:
             return task.step()
         except Exception as problem:  # noqa: BLE001 a job's edge: the others go on
@@ -144,6 +151,8 @@ class Runner:
             )
             self._log.line("job-failed", job=task.job.name, problem=said)
             return False
+        finally:
+            self._step_began_s = 0.0
 
 
 class Task:  # a job at work: the project it is in, and when it last ran in each

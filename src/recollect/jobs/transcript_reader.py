@@ -25,7 +25,7 @@ from recollect.wire.pointer import file_size
 MAX_CHARS = 8_000  # kept of one text: its beginning and its end
 # Looked through for secrets and our own blocks: so much more than is kept that none of them is kept in part.
 _LOOKED_AT_CHARS = 32_000
-_BACK_BYTES = 2_000_000  # read again, to know what went before, when nothing is remembered any more
+BACK_BYTES = 2_000_000  # read again, to know what went before, when nothing is remembered any more
 _CALLS_HELD = 500
 _ANSWERS = frozenset({Voice.REPLY, Voice.TOOL_CALL, Voice.TOOL_RESULT, Voice.SUMMARY})
 _SPEAKERS = {Voice.PROMPT: Speaker.PERSON, Voice.TOOL_RESULT: Speaker.TOOL}
@@ -91,7 +91,7 @@ def read_piece(
 
 def read_back(app: App, host: str, path: Path, cursor: Cursor) -> Reading:
     """At a cursor, with the acts just before it."""
-    reading = Reading(Cursor(max(0, cursor.offset - _BACK_BYTES)))
+    reading = Reading(Cursor(max(0, cursor.offset - BACK_BYTES)))
     tail = Tail(path, reading.cursor)
     for utterance in agents.utterances(host, tail):
         if tail.cursor.offset > cursor.offset:

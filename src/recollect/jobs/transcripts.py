@@ -16,10 +16,17 @@ from pathlib import Path
 
 from recollect.app import notices, rule_keeping, session_ledger
 from recollect.app.core import App
-from recollect.app.states import CLAIMED_PROMPTS, CURSORS, EVENTS_READ, Memo, ReadTranscript
+from recollect.app.states import (
+    CLAIMED_PROMPTS,
+    CURSORS,
+    EVENTS_READ,
+    Memo,
+    ReadAttempt,
+    ReadTranscript,
+)
 from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged, StoreFull
 from recollect.base.structs import Struct, field, replace
-from recollect.jobs import transcript_reader, vault_sync
+from recollect.jobs import reading_attempts, transcript_reader, vault_sync
 from recollect.jobs.runner import JOBS
 from recollect.model.session import (
     EventName,
@@ -55,7 +62,12 @@ class ReadingState(Struct, frozen=False):
 
     def reading(self, app: App, one: ReadTranscript) -> transcript_reader.Reading:
         found = self.readings.pop(one.path, None)
-        if found is None or found.cursor.offset != one.last.cursor.offset:
+        store = app.writer(app.scope)
+        if found is not None and found.cursor.offset == one.last.cursor.offset:
+            pass
+        elif reading_attempts.has_line_before(store, one, transcript_reader.BACK_BYTES):
+            found = transcript_reader.Reading(one.last.cursor)
+        else:
             found = transcript_reader.read_back(app, one.host, Path(one.path), one.last.cursor)
         self.readings[one.path] = found
         while len(self.readings) > 20:
@@ -164,9 +176,43 @@ def _read_one(
     app: App, store: LocalStore, state: ReadingState, one: ReadTranscript, events: Set[str]
 ) -> bool:
     """True: there is more in this transcript."""
+    key = cursor_key(one.path)
+    attempt = reading_attempts.begin(store, key, one.last.cursor.offset, MOST_BYTES)
+    if reading_attempts.is_hopeless(attempt):
+        _set_line_aside(app, store, one, attempt)
+        return True
+    try:
+        return _read_piece(app, store, state, one, events, attempt)
+    except Exception:
+        reading_attempts.survived(store, key, attempt)
+        raise
+
+
+def _set_line_aside(app: App, store: LocalStore, one: ReadTranscript, attempt: ReadAttempt) -> None:
+    key = cursor_key(one.path)
+    with store.transaction():
+        cursor = reading_attempts.set_aside(store, one, app.clock.now())
+        CURSORS.write(store, one.with_part("", cursor, one.last.ended), key)
+        reading_attempts.end(store, key, attempt, cursor.offset)
+    app.log.line("line-set-aside", session=one.session, offset=attempt.offset)
+
+
+def _read_piece(
+    app: App,
+    store: LocalStore,
+    state: ReadingState,
+    one: ReadTranscript,
+    events: Set[str],
+    attempt: ReadAttempt,
+) -> bool:
     reading = state.reading(app, one)
     piece = transcript_reader.read_piece(
-        app, store, one, reading, MOST_BYTES, session="" if one.agent else one.session
+        app,
+        store,
+        one,
+        reading,
+        0 if attempt.is_careful else MOST_BYTES,
+        session="" if one.agent else one.session,
     )
     fresh = [
         act if act.at.micros > 0 else replace(act, at=app.clock.now()) for act in piece.new.values()
@@ -180,6 +226,7 @@ def _read_one(
 
     def write_cursor() -> None:
         CURSORS.write(store, after, cursor_key(one.path))
+        reading_attempts.end(store, cursor_key(one.path), attempt, reading.cursor.offset)
         store.put(*map(ReadAct, piece.new))
 
     run_turn_jobs(app, store, part, write_cursor)

@@ -16,7 +16,7 @@ from recollect.app import embedding
 from recollect.app.core import App, backups_of, set_aside_files
 from recollect.app.memory_search import load_focus
 from recollect.app.offered_memory import offer_lines
-from recollect.app.states import CAPTURED
+from recollect.app.states import CAPTURED, SET_ASIDE
 from recollect.base import settings
 from recollect.base.errors import BadInput, ModelBroken, ModelMissing, NotFound, RecollectError
 from recollect.base.files import read_snapshot
@@ -127,6 +127,15 @@ def _configured(app: App, name: str = "") -> Configured:
     return Configured(tuple(one for one in shown if name in ("", one["name"])), problems)
 
 
+def _lines_set_aside(app: App, scope: Scope) -> Check:
+    """Their places alone: what they say ended the daemon, and may be anything."""
+    lines = SET_ASIDE.read(app.reader(scope))
+    last = lines[-1]
+    said = counted(len(lines), "line")
+    detail = f"{said} of transcripts set aside: reading them ended the daemon; last {last.path} at byte {last.offset}"
+    return Check("transcripts", Mark.WARN, detail, "report it; everything else is read")
+
+
 def doctor(app: App) -> Checkup:
     from recollect.app import language_model
     from recollect.integrations import agent_pieces
@@ -168,6 +177,7 @@ def doctor(app: App) -> Checkup:
             "cd into a project",
         ),
         *(_store(app, scope) for scope in present),
+        *(_lines_set_aside(app, scope) for scope in ours if SET_ASIDE.read(app.reader(scope))),
         _warn_if(
             unsaved,
             "backups",

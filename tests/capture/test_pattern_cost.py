@@ -1,0 +1,68 @@
+"""No text stops capture: patterns read each text in one way, and texts made to be slow are through at once.
+
+The limit of CPU time is a detector of hangs: what it allows is a hundred times what these texts take.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.pumps import ambiguities
+from recollect.capture import tables
+
+PROGRAM = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+from recollect.capture.prompt_rules import find_rules
+from recollect.model.command import command_of
+from recollect.model.small_talk import names_nothing
+from recollect.capture.turns import shortened
+for word in sys.argv[1:]:
+    for size in (200, 20_000):
+        text = word * (size // len(word))
+        for said in (text, f"please look at this {text}\\0 x and check it"):
+            find_rules(said), command_of(said), names_nothing(said[:400]), shortened(said[:8_000])
+"""
+WORDS = (
+    "wrong again ", "sorry but ", " ", "\n", "\t", "a. ", "?", "' ", '"', "` ", "<abc>", "BEGIN\n", "- a\n", "\u201c",
+    "never use a. ", "unit e2e ", "\u4f60\u597d", "| head ", "requires to be ", "1 ", "a-", "/a", "we use a, not b. ",
+)  # fmt: skip
+
+
+def all_patterns() -> list[tuple[str, tables.Pattern]]:
+    found: list[tuple[str, tables.Pattern]] = []
+    for code in tables.CODES:
+        spoken = tables.language(code)
+        found += [(f"{code} {one.name}", one.pattern) for one in spoken.signals]
+        for named in (spoken.vetoes, spoken.whole_prompt, spoken.patterns):
+            found += [(f"{code} {name}", pattern) for name, pattern in named.items()]
+        found += [(f"{code} rewrite", pattern) for pattern, _ in spoken.rewrites]
+    for path in sorted((Path(tables.__file__).parent / "data").glob("*.toml")):
+        names = tables.table(path.name).get("patterns", {}) if path.stem not in tables.CODES else {}
+        patterns = tables.Patterns(path.stem)
+        found += [(f"{path.stem} {name}", getattr(patterns, name)) for name in names]
+    return found
+
+
+def test_no_repeated_part_of_a_pattern_reads_a_text_in_two_ways() -> None:
+    patterns = all_patterns()
+
+    twice = [(name, word) for name, pattern in patterns for _, word in ambiguities(pattern)]
+
+    assert len(patterns) > 300
+    assert twice == []
+
+
+def test_the_check_sees_a_part_that_reads_a_text_in_two_ways() -> None:
+    import re
+
+    assert [word for _, word in ambiguities(re.compile(r"^(?:(?:sorry(?: but)?|but) )*x"))]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits of CPU time")
+def test_texts_made_to_be_slow_are_through_at_once() -> None:
+    ended = subprocess.run([sys.executable, "-c", PROGRAM, *WORDS], check=False, timeout=300)
+
+    assert ended.returncode == 0
