@@ -371,6 +371,7 @@ def test_without_its_model_words_answer_and_the_repair_is_named(
 
     assert shown(answer) == ["Google sign-in"]
     assert answer.found.found[0].reactivated
+    assert hits(answer)[0].score > 0.5, "what wakes a thread is the score that is shown"
     assert answer.found.how.startswith("words alone: The embedding model")
     assert text(answer).count("searched by words alone") == 1
     assert shown(search(app, ("authentication",))) == [], "its meaning is not known"

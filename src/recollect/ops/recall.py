@@ -248,12 +248,9 @@ def _with_bridges(app: App, found: Found) -> Recalled:
 
 
 def matches_closely(recollection: Recollection) -> bool:
-    """Whether the score that is shown is above the line, without what a focus adds to it: a focus is not a match. By
-    words alone scores stay low, however well they match; there the share of the question that it has counts."""
+    """Whether the score that is shown is above the line, without what a focus adds to it: a focus is not a match."""
     hit = recollection.hit
-    score = round(hit.score - hit.part("focus"), 2)
-    is_by_words_alone = hit.part("near") == 0
-    return score > WAKE_ABOVE or (is_by_words_alone and hit.part("cover") > WAKE_ABOVE)
+    return round(hit.score - hit.part("focus"), 2) > WAKE_ABOVE
 
 
 def _wake_matching(app: App, found: tuple[Recollection, ...]) -> tuple[Recollection, ...]:

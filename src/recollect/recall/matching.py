@@ -191,6 +191,8 @@ def fuse(words: Words, near: Mapping[Ref, Nearness], perfect: float) -> dict[Ref
     by_words_alone = (
         _NEAR + _NEAR_OF_ALL * lead_near + _MIDDLE + _MIDDLE_OF_ALL * lead_middle
     ) / _BY_WORDS
+    if not near:  # nothing has one: a perfect match of the words is a perfect match
+        by_words_alone = OWN / _BY_WORDS - 1
 
     def match(word: WordMatch | None, close: Nearness | None) -> Match:
         score = best * word.best + whole * word.whole if word is not None else 0.0
