@@ -56,6 +56,15 @@ def crash(cycles: int, seed: int, as_json: bool) -> int:
 
 
 @bench.command()
+@_as_json
+def patterns(as_json: bool) -> int:
+    """What texts that are made to be slow cost at each door: the worst CPU time."""
+    from bench.pattern_cost import run_patterns
+
+    return _run(lambda folder, bar: run_patterns(folder, progress=bar), as_json)
+
+
+@bench.command()
 @click.option(
     "--events",
     default=10_000,
