@@ -27,7 +27,9 @@ from recollect.ops.table import Effect, Op, Parameter
 from recollect.render.blocks import Line, Tone
 
 _MAX_STDIN_BYTES = 20_000_000
-_FREE_TEXT = frozenset({"WORDS", "PROMPT", "TEXT", "[TEXT]", "TOPIC", "[TOPIC]", "[CONTEXT]"})
+_FREE_TEXT = frozenset(
+    {"WORDS", "[WORDS]", "PROMPT", "TEXT", "[TEXT]", "TOPIC", "[TOPIC]", "[CONTEXT]"}
+)
 _ALL = 100_000  # what `--all` means for a limit
 _NAMES_A_MEMORY = frozenset({"ID", "[ID]", "NAME", "FROM", "TO", "KEPT", "OTHER"})
 _FREE_TEXT_HELP = (
