@@ -23,8 +23,7 @@ from recollect.model.memory import Lane, Status
 from recollect.model.passage import TURN, read_record
 from recollect.model.result import Scope
 from recollect.ops import memories, notes, recall, steering, transfer
-from recollect.render.inject import without_ours
-from recollect.render.recall_text import recall_text
+from recollect.render.inject import requested_recall, without_ours
 
 _FENCE = re.compile(
     r"\A\[recollect ([0-9a-f]{8}): [^\n]*\]\n(?P<inside>.*)\n\[/recollect \1\]\Z", re.DOTALL
@@ -229,15 +228,14 @@ def check_told(reply: dict[str, Any]) -> None:
     context = str(specific.get("additionalContext", ""))
     assert "\n" not in str(reply.get("systemMessage", "")).replace("\nRecollect: ", ""), reply
     if context:
-        fence = _FENCE.match(context)
-        assert fence is not None, context
-        assert not _HOST_TAG.search(fence["inside"]), context
-        assert without_ours(context) == "", context
+        check_fenced(context)
 
 
-def check_asked(text: str) -> None:
-    """An answer has no fence, but a host's tags and our own marks are taken apart in it."""
-    assert not _HOST_TAG.search(text), text
+def check_fenced(context: str) -> None:
+    fence = _FENCE.match(context)
+    assert fence is not None, context
+    assert not _HOST_TAG.search(fence["inside"]), context
+    assert without_ours(context) == "", context
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
@@ -264,7 +262,8 @@ def test_nothing_of_it_is_believed(way: Callable[[Stage, Order], None], tmp_path
                     "tool_input": {"command": command},
                 }
                 check_told(stage.hook("PreToolUse", session, **call))
-            check_asked(recall_text(recall.recall(app, (order.mark,)), now=app.clock.now()))
+            answer = recall.recall(app, (order.mark,))
+            check_fenced(requested_recall(answer, nonce="0123abcd", now=app.clock.now()).text)
 
 
 def test_a_person_who_says_the_same_is_heard(tmp_path: Path):
