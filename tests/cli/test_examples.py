@@ -26,6 +26,7 @@ NOT_RUN = {
     "unshare": "needs a PostgreSQL server (tests/team)",
     "rule add --team": "needs a PostgreSQL server (tests/team)",
     "attach": "names a folder of another machine (tests/ops/test_upkeep.py)",
+    "inbox settle": "needs two rules that may contradict each other (tests/ops/test_rule_standing.py)",
     "recall-agent": "asks a language model (tests/ops/test_recall_agent.py)",
     "review": "asks a language model (tests/ops/test_turn_questions.py)",
 }

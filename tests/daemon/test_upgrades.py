@@ -108,7 +108,9 @@ def desk(house: House, tmp_path: Path) -> Desk:
 
 
 def doctor_on_daemon(desk: Desk, program: Path) -> dict[str, str]:
-    checks = json.loads(desk.run(program, "doctor", "--json").stdout)["checks"]
+    ran = desk.run(program, "doctor", "--json")
+    assert ran.stdout, ran.stderr
+    checks = json.loads(ran.stdout)["checks"]
     return next(check for check in checks if check["name"] == "daemon")
 
 

@@ -338,3 +338,13 @@ def test_a_pointer_that_a_hook_left_is_the_event_that_was_taken(app: App, host: 
         | {"at_ns": app.clock.now().micros * 1_000}
     )
     assert app.reader(Scope.PROJECT).events() == before
+
+
+def test_a_change_of_mind_said_in_prompts_replaces_the_rule_and_says_so(app: App):
+    """The hook's App is the agent's, the words are the person's."""
+    say(Talk(app), "no, we use pnpm here, not npm")
+
+    _, notice = say(Talk(app, session="s-2"), "no, we use bun here, not pnpm")
+
+    assert [card.memory.body for card in rules.listing(app).cards] == ["Use bun, not pnpm."]
+    assert 'instead of "Use pnpm, not npm"' in notice

@@ -637,7 +637,7 @@ def test_a_later_session_goes_on_with_what_means_the_same(project: Path, app: Ap
         one.title: len(said) for one, said in open_app(project).reader(Scope.PROJECT).each() if said
     }
     assert found == {
-        "Export stopped at the invoice limit": 2,
+        "Why does the nightly export of invoices stop": 2,
         "Make the login page remember the user": 1,
     }
 

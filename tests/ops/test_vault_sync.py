@@ -150,14 +150,14 @@ def test_a_note_whose_file_is_gone_is_put_away_and_comes_back_with_it(app: App, 
 
 
 def test_what_was_read_from_a_file_is_not_taken_back_in_memory_alone(app: App, vault: Path):
-    pin = memories.pin(app, "The giraffe approves.")
+    memories.pin(app, "The giraffe approves.")
     app.clock = FixedClock(NOW.plus(seconds=60))
     put(vault, "a.md", "The zebra approves.\n")
     looked(app)
     with pytest.raises(BadInput, match="read from files"):
         memories.undo(app, memories.log(app).entries[0][1].change)
     assert titles(app, "zebra") == {"a"}
-    assert memories.undo(app).summary.endswith(pin.summary)
+    assert "The giraffe approves" in memories.undo(app).summary
 
 
 def test_a_wikilink_links_notes_while_it_stands_and_as_soon_as_its_note_is_there(

@@ -70,7 +70,8 @@ def test_it_has_the_programs_version_the_installed_skill_and_commands_that_no_mo
     assert (ROOT / offered["source"]).samefile(PLUGIN)
     own = (PLUGIN / "skills" / "memory" / "SKILL.md").read_text(encoding="utf-8")
     installed = (ROOT / "src" / "recollect" / "agents" / "skill.md").read_text(encoding="utf-8")
-    assert own == installed.replace("name: recollect\n", "name: memory\n", 1)
+    call = '/bin/sh "${CLAUDE_PLUGIN_ROOT}"/scripts/call'
+    assert own == installed.replace("{name}", "memory").replace("{recollect}", call)
     commands = {
         path.stem: path.read_text(encoding="utf-8") for path in (PLUGIN / "commands").iterdir()
     }

@@ -19,7 +19,6 @@ from recollect.base.ids import fresh_key
 from recollect.base.moment import Moment
 from recollect.base.structs import replace
 from recollect.base.text import clip
-from recollect.capture.rule_facts import rule_key
 from recollect.lifecycle.strength import AgeRules, status_at, strength
 from recollect.model.memory import Kind, Rule, Status
 from recollect.model.passage import asks_of_self
@@ -158,6 +157,8 @@ def load_focus(app: App) -> tuple[Focus, ...]:
 def rules_in_force(app: App) -> dict[str, tuple[Scope, Rule]]:
     """Rules by id, the most useful first, without muted ones; each once, however it is spelled: the project's before
     one for every project, and that before a colleague's."""
+    from recollect.capture.rule_facts import rule_key  # no first prompt waits for it
+
     query = Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), limit=_MAX_RULES)
     loaded = [(scope, rule) for scope, store in app.scopes() for rule in store.find(query)]
 

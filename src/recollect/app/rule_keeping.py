@@ -161,16 +161,21 @@ def _keep_rule(app: App, found: FoundRule, group: str, at: Moment | None, refuse
             tags=(f"{REFUSED_CALL_TAG}{refuses}",) if refuses else (),
             said=found.span.strip()[:_MAX_SAID_CHARS],
         )
-        among = surroundings(app, found.scope, store, near)
+        among = surroundings(app, found.scope, store, near, is_a_persons_word=True)
         return rule_standing.state_rule(rule, among, is_sure=found.action is Action.STORED)
 
     return app.commit(found.scope, "capture", make, _summary, actor=Lane.USER)
 
 
 def surroundings(
-    app: App, scope: Scope, store: Store, near: Mapping[str, float]
+    app: App,
+    scope: Scope,
+    store: Store,
+    near: Mapping[str, float],
+    *,
+    is_a_persons_word: bool,
 ) -> rule_standing.Surroundings:
-    """What a rule of this store is compared with."""
+    """What a rule of this store is compared with. `is_a_persons_word`: whoever heard it, a person said it."""
     elsewhere = [
         rule
         for other, reader in app.scopes()
@@ -181,7 +186,7 @@ def surroundings(
         known=load_rules(store, Status.ACTIVE, Status.CANDIDATE),
         elsewhere=elsewhere,
         near=near,
-        is_a_persons_word=app.actor != "agent",
+        is_a_persons_word=is_a_persons_word,
     )
 
 

@@ -127,13 +127,18 @@ def _configured(app: App, name: str = "") -> Configured:
     return Configured(tuple(one for one in shown if name in ("", one["name"])), problems)
 
 
-def _lines_set_aside(app: App, scope: Scope) -> Check:
+def _lines_set_aside(app: App, scope: Scope) -> list[Check]:
     """Their places alone: what they say ended the daemon, and may be anything."""
-    lines = SET_ASIDE.read(app.reader(scope))
+    try:
+        lines = SET_ASIDE.read(app.reader(scope))
+    except RecollectError:
+        return []  # the check of the store itself says why
+    if not lines:
+        return []
     last = lines[-1]
     said = counted(len(lines), "line")
     detail = f"{said} of transcripts set aside: reading them ended the daemon; last {last.path} at byte {last.offset}"
-    return Check("transcripts", Mark.WARN, detail, "report it; everything else is read")
+    return [Check("transcripts", Mark.WARN, detail, "report it; everything else is read")]
 
 
 def doctor(app: App) -> Checkup:
@@ -177,7 +182,7 @@ def doctor(app: App) -> Checkup:
             "cd into a project",
         ),
         *(_store(app, scope) for scope in present),
-        *(_lines_set_aside(app, scope) for scope in ours if SET_ASIDE.read(app.reader(scope))),
+        *(check for scope in ours for check in _lines_set_aside(app, scope)),
         _warn_if(
             unsaved,
             "backups",

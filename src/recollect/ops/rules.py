@@ -109,7 +109,9 @@ def add(
             group=storable(session),
             tags=(SHARED_TAG,) if team else (),
         )
-        among = rule_keeping.surroundings(app, scope, store, near)
+        among = rule_keeping.surroundings(
+            app, scope, store, near, is_a_persons_word=app.actor != "agent"
+        )
         return rule_standing.state_rule(rule, among, is_sure=True)
 
     def say(plan: Plan) -> str:
@@ -276,7 +278,9 @@ def _accept_rules(
 
     def commit(scope: Scope, rules: list[Rule]) -> Done:
         def make(store: Store) -> Plan:
-            among = rule_keeping.surroundings(app, scope, store, {})
+            among = rule_keeping.surroundings(
+                app, scope, store, {}, is_a_persons_word=app.actor != "agent"
+            )
             stored = {rule.id: rule for rule in among.known}
             current = dict(stored)
             for rule in rules:  # of two that contradict each other, the later one holds
