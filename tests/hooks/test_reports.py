@@ -11,7 +11,7 @@ from recollect.model.memory import Status
 from recollect.model.result import Scope
 from recollect.ops import forget, health, memories, recall, rules, steering, upkeep
 from recollect.ops.activity import activity
-from recollect.ops.figures import figures
+from recollect.ops.health import figures
 from recollect.ops.recall import why
 from recollect.ops.steering import Verdict
 from recollect.ops.trial import try_prompt

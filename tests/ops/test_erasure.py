@@ -20,9 +20,9 @@ from recollect.jobs.runner import JOBS
 from recollect.model.memory import Kind
 from recollect.model.query import Query
 from recollect.model.result import Mark, Scope
-from recollect.ops import erasure as erasures
 from recollect.ops import health, memories, recall, upkeep
-from recollect.ops.erasure import erase
+from recollect.ops import purge as purging
+from recollect.ops.purge import erase
 from recollect.store.sqlite_store import SqliteStore
 from recollect.wire.place import find_place
 from tests.cli.run import run
@@ -53,12 +53,12 @@ class Cut(BaseException):
 
 
 CUTS: dict[str, tuple[object, str, int]] = {
-    "before the store": (erasures, "_erase_one", 1),
+    "before the store": (purging, "_erase_one", 1),
     "in the store": (SqliteStore, "purge", 1),
     "before the first backup": (erasure, "_erase_in_backup", 1),
     "in the second backup": (SqliteStore, "purge", 3),
     "before the last backup": (erasure, "_erase_in_backup", 3),
-    "before logs and copies": (erasures, "_erase_elsewhere", 1),
+    "before logs and copies": (purging, "_erase_elsewhere", 1),
 }
 
 

@@ -21,11 +21,11 @@ from recollect.model.plan import Create
 from recollect.model.query import Aged, Query
 from recollect.model.result import Cards, Difference, Done, Scope
 from recollect.ops import library, memories, notes, rules
-from recollect.ops.erasure import erase
 from recollect.ops.forget import forget
 from recollect.ops.library import links, listing
 from recollect.ops.memories import delete, edit, link, log, merge, show, undo
 from recollect.ops.notes import restore
+from recollect.ops.purge import erase
 from recollect.ops.recall import search, why
 from recollect.ops.steering import Verdict, rate
 from recollect.recall.selection import is_muted

@@ -15,7 +15,6 @@ from recollect.model.plan import Create
 from recollect.model.result import Done, Scope
 from recollect.model.session import EventName
 from recollect.ops import memories, notes, past_sessions, recall, rules, transfer, upkeep
-from recollect.ops.erasure import erase
 from recollect.ops.memories import (
     archive,
     delete,
@@ -29,6 +28,7 @@ from recollect.ops.memories import (
     threads,
     undo,
 )
+from recollect.ops.purge import erase
 from recollect.ops.recall import search
 from tests.cli.run import run
 from tests.hooks.talk import Talk

@@ -20,7 +20,7 @@ from recollect.model.codec import encode
 from recollect.model.memory import Lane, Note, Status
 from recollect.model.result import Done, Scope
 from recollect.ops import memories, notes, steering
-from recollect.ops.erasure import erase
+from recollect.ops.purge import erase
 from recollect.vault import dialects, note_folder, page
 from tests.ops.ask import files, holding, kept, made, set_to, titles
 from tests.ops.conftest import Opens

@@ -17,7 +17,7 @@ from recollect.model.plan import Link, Plan
 from recollect.model.query import Hit
 from recollect.model.result import Found, Mark, Recalled, Scope
 from recollect.ops import health, memories, steering, upkeep
-from recollect.ops.erasure import erase
+from recollect.ops.purge import erase
 from recollect.ops.recall import recall, search, why
 from recollect.render.recall_text import recall_text
 from tests.embed import folders

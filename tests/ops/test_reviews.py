@@ -33,7 +33,7 @@ from recollect.model.result import Done, Scope, Summary
 from recollect.model.session import EventName, StateRecord
 from recollect.ops import forget as forgetting
 from recollect.ops import health, memories, notes, past_sessions, recall, rules, validate
-from recollect.ops.erasure import erase
+from recollect.ops.purge import erase
 from recollect.render.recall_text import recall_text
 from tests.daemon.real import FORKS
 from tests.llm.standin import StandIn

@@ -28,7 +28,7 @@ from recollect.model.memory import Lane, RuleType, Status
 from recollect.model.plan import Create, Plan
 from recollect.model.result import Mark, Scope
 from recollect.ops import health, install, memories, rules
-from recollect.ops.erasure import erase
+from recollect.ops.purge import erase
 from tests.naughty import NAUGHTY
 from tests.ops.ask import files, holding, made
 from tests.ops.conftest import Opens

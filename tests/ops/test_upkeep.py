@@ -22,8 +22,8 @@ from recollect.base.ids import Mint
 from recollect.model.memory import Memory
 from recollect.model.result import Scope
 from recollect.ops import health, memories, rules, transfer, upkeep
-from recollect.ops.erasure import erase
 from recollect.ops.health import doctor, status
+from recollect.ops.purge import erase
 from recollect.ops.upkeep import attach, projects, recover
 from tests.ops.ask import files, kept, made, pinned, titles
 from tests.ops.conftest import Opens

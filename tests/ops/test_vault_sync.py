@@ -16,7 +16,7 @@ from recollect.model.memory import Lane, Note, Status
 from recollect.model.result import Scope
 from recollect.model.session import EventName, LedgerKey, ShownMemory, StateRecord, Way
 from recollect.ops import memories, notes, past_sessions, recall
-from recollect.ops.erasure import erase
+from recollect.ops.purge import erase
 from recollect.vault import dialects
 from tests.ops.ask import files, titles
 from tests.ops.transcript import Transcript

@@ -442,9 +442,9 @@ def finish_erasures(app: App) -> list[str]:
     """Those that were cut off. Nothing is loaded for it where there are none."""
     if not app.home.erasures.is_dir():
         return []
-    from recollect.ops import erasure
+    from recollect.ops import purge
 
-    return erasure.finish(app)
+    return purge.finish(app)
 
 
 def edit_in_editor(app: App, values: dict[str, Any]) -> dict[str, Any]:

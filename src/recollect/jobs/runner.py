@@ -68,7 +68,7 @@ JOBS: tuple[Job, ...] = (
     Job("vectors", "app.embedding:fill", 10, elsewhere_s=60),
     Job("indexes", "app.embedding:build_indexes", 20),
     Job("transcripts", "jobs.transcripts:work", 600, quiet_s=1.5),
-    Job("erasures", "ops.erasure:work", 600, quiet_s=1.5),
+    Job("erasures", "ops.purge:work", 600, quiet_s=1.5),
     Job("rule-copies", "ops.install:update_copies", 60),
     Job("vaults", "jobs.vault_sync:watch", 0.6),
     Job("first commits", "app.offered_memory:note_first_commit", 3_600, quiet_s=5),

@@ -5,6 +5,7 @@ or cold storage; without one they are only proposed. Nothing is put away in doub
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,18 +23,18 @@ from recollect.lifecycle.review import Candidate, Verdict
 from recollect.model.ask import Ask, Use
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Memory, Note, Status
-from recollect.model.plan import Plan, Update
+from recollect.model.plan import Plan, Update, UpdateAll
 from recollect.model.query import Query
 from recollect.model.result import Done, Scope, Summary
 from recollect.ops import memories, notes
-from recollect.ops.project_forgetting import forget_project
 from recollect.ops.table import Arg
 from recollect.vault import dialects
 
 if TYPE_CHECKING:
-    pass
+    from recollect.store import Store
 
 _NO_LIMIT = 1_000_000
+_STANDING = (Status.ACTIVE, Status.SUSPENDED, Status.CANDIDATE)
 _AMOUNT = re.compile(r"\+?(\d{1,4}(?:\.\d{1,3})?)")
 
 
@@ -62,11 +63,11 @@ def forget(
             hint="Name memories, or give --project, --candidates or --run.",
         )
     if project and not purge:
-        return forget_project(app)
+        return _forget_project(app)
     if purge or group:
-        from recollect.ops import erasure  # a review needs nothing of it
+        from recollect.ops import purge as purging  # a review needs nothing of it
 
-        return erasure.erase(app, names, group=group, project=project)
+        return purging.erase(app, names, group=group, project=project)
     if run and not app.dry_run:
         lines = runner.run_by_hand(app, FORGETTING)
         summary = "Reviewed the memories used least." if lines else "There is no memory here yet."
@@ -88,6 +89,54 @@ def forget(
         else "For you alone: `recollect unshare` removes it for everyone."
     )
     return replace(done, notes=(whose, *done.notes))
+
+
+def _forget_project(app: App) -> Done:
+    """Archives all that still stands, as one change: in the store, or with its file. What colleagues share and what is
+    kept for every project stays; so does what was archived or replaced before.
+    """
+    project = app.require_project()
+    standing = _find_standing(app.reader(Scope.PROJECT))
+    file_ids = {
+        memory.id
+        for memory in standing
+        if note_files.file_of(app, Scope.PROJECT, memory) is not None
+    }
+
+    def make(store: Store) -> Plan:
+        by_status: dict[Status, list[str]] = {}
+        for memory in _find_standing(store):
+            if memory.id not in file_ids:
+                by_status.setdefault(memory.status, []).append(memory.id)
+        archived = {"status": str(Status.ARCHIVED)}
+        return Plan(
+            tuple(
+                UpdateAll(tuple(ids), {"status": str(status)}, archived)
+                for status, ids in by_status.items()
+            )
+        )
+
+    summary = _summarize_project(app, project.name, standing)
+    parts: list[Done] = []
+    with app.as_one_change():
+        if file_ids:
+            parts.append(notes.forget_files(app, tuple(file_ids)))
+        parts.append(app.commit(Scope.PROJECT, "forget", make, lambda _: summary))
+    return replace(memories.as_one(parts), summary=summary)
+
+
+def _find_standing(store: Store) -> list[Memory]:
+    return store.find(Query(statuses=_STANDING, limit=_NO_LIMIT))
+
+
+def _summarize_project(app: App, name: str, standing: list[Memory]) -> str:
+    if not standing:
+        return f"Nothing is remembered of {name}."
+    kinds = Counter(str(memory.kind) for memory in standing)
+    many = ", ".join(counted(count, kind) for kind, count in sorted(kinds.items()))
+    if app.dry_run:
+        return f"Would archive everything of {name}: {many}."
+    return f"Archived everything of {name}: {many}. `recollect undo` brings it back."
 
 
 def _put_away(app: App, names: tuple[str, ...], *, delete: bool) -> Done:

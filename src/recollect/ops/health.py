@@ -1,4 +1,5 @@
-"""`status`, `config` and `doctor`: what is remembered, how it is set up, and whether the installation works."""
+"""`status`, `config`, `doctor` and `figures`: what is remembered, how it is set up, whether the installation works, and
+what happened day by day."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ import shutil
 import stat
 import sys
 from collections import Counter
+from collections.abc import Iterable
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -16,24 +19,29 @@ from recollect.app import embedding
 from recollect.app.core import App, backups_of, set_aside_files
 from recollect.app.memory_search import load_focus
 from recollect.app.offered_memory import offer_lines
-from recollect.app.states import CAPTURED, SET_ASIDE
+from recollect.app.states import CAPTURED, DAYS, HOOK_TIMES, SET_ASIDE, SPENT, DayCounts
 from recollect.base import settings
 from recollect.base.errors import BadInput, ModelBroken, ModelMissing, NotFound, RecollectError
 from recollect.base.files import read_snapshot
 from recollect.base.files import replace as replace_file
+from recollect.base.local_time import day_start, local_day
+from recollect.base.moment import Moment
 from recollect.base.structs import replace
-from recollect.base.text import clip, counted
+from recollect.base.text import clip, counted, estimate_tokens
 from recollect.lifecycle.strength import status_at
 from recollect.model.memory import Kind
 from recollect.model.query import REACHED, Query
+from recollect.model.report import Day, Figures, StoreSize
 from recollect.model.result import Check, Checkup, Configured, Mark, Overview, Scope
 from recollect.ops.library import list_memories
+from recollect.ops.memories import clamp
 from recollect.ops.steering import list_focus
 from recollect.ops.table import Arg
 from recollect.wire.place import expected_runtime, find_place, is_usable
 
 _REINSTALL = "pip install --force-reinstall recollect"
 _UPGRADE = "pip install --upgrade apsw"
+_MAX_DAYS = 30
 _LOW_SPACE_BYTES = 100_000_000
 _SOUND_SQLITE = (
     3,
@@ -144,7 +152,7 @@ def _lines_set_aside(app: App, scope: Scope) -> list[Check]:
 def doctor(app: App) -> Checkup:
     from recollect.app import language_model
     from recollect.integrations import agent_pieces
-    from recollect.ops import erasure, install, notes, team  # `status` needs none of these
+    from recollect.ops import install, notes, purge, team  # `status` needs none of these
     from recollect.store import sqlite_lib_version
 
     version, sqlite = ".".join(map(str, sys.version_info[:3])), sqlite_lib_version()
@@ -201,7 +209,7 @@ def doctor(app: App) -> Checkup:
     checks += _offers(app)
     checks += [Check(name, Mark.GOOD, state) for name, state in install.copies_status(app).items()]
     checks += [
-        *erasure.checks(app),
+        *purge.checks(app),
         *notes.checks(app),
         language_model.check(app),
         *team.checks(app),
@@ -294,3 +302,57 @@ def _store(app: App, scope: Scope) -> Check:
     return Check(
         name, Mark.GOOD, f"{counted(held, 'memory', 'memories')}, {counts.bytes / 1e6:.1f} MB"
     )
+
+
+def figures(
+    app: App,
+    *,
+    days: Annotated[int, Arg(f"How many days back, 1 to {_MAX_DAYS}.", metavar="N")] = _MAX_DAYS,
+) -> Figures:
+    """By local time; how quick hooks were, and what memory holds and costs."""
+    most = int(clamp("days", days, 1, _MAX_DAYS)[0])
+    names = _last_days(app.clock.now(), most)
+    kinds, sources, kept = Counter[str](), Counter[str](), Counter[str]()
+    for _, store in app.scopes():
+        own_kinds, own_sources, minutes = store.tally(day_start(names[0]))
+        kinds.update(own_kinds)
+        sources.update(own_sources)
+        for minute, made in minutes.items():
+            kept[local_day(Moment.of_stamp(minute))] += made
+    store = app.reader(app.scope)
+    counts = DAYS.read(store)
+    times = HOOK_TIMES.read(store)
+    spent = SPENT.read(app.reader(Scope.USER))
+    return Figures(
+        tuple(_day(name, counts.get(name, DayCounts()), kept[name]) for name in names),
+        dict(kinds),
+        dict(sources),
+        {event: _percentiles(own) for event, own in sorted(times.items()) if own},
+        {name: spent[name] for name in names if name in spent},
+        tuple(_size(app, scope) for scope, _ in app.scopes()),
+    )
+
+
+def _last_days(now: Moment, most: int) -> list[str]:
+    """The names of the last days here, oldest first, whatever summer time does to their length."""
+    today = date.fromisoformat(local_day(now))
+    return [str(today - timedelta(days=back)) for back in reversed(range(most))]
+
+
+def _day(name: str, counts: DayCounts, kept: int) -> Day:
+    tokens = estimate_tokens(counts.chars)
+    return Day(name, counts.prompts, counts.answered, counts.told, tokens, kept)
+
+
+def _percentiles(times: Iterable[int]) -> dict[str, int]:
+    """Of the latest times, in milliseconds."""
+    own = sorted(times)
+    return {"times": len(own), "p50": own[len(own) // 2], "p95": own[len(own) * 95 // 100]}
+
+
+def _size(app: App, scope: Scope) -> StoreSize:
+    path = app.store_path(scope)
+    files = [path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))] if path else []
+    backups = backups_of(path)
+    made_at = Moment(backups[0].stat().st_mtime_ns // 1_000) if backups else None
+    return StoreSize(scope, sum(file.stat().st_size for file in files if file.exists()), made_at)

@@ -22,7 +22,7 @@ from recollect.model.memory import Bridge, BridgeType, Kind, Lane, Memory, Statu
 from recollect.model.plan import Alias, Link, Plan, Unlink
 from recollect.model.query import Drop
 from recollect.model.result import Cards, Done, Entry, History, Scope, Shown
-from recollect.ops.change_words import change_words
+from recollect.ops.activity import change_words
 from recollect.ops.library import Limit, Muted, card, list_kind, parse_limit
 from recollect.ops.table import Arg
 from recollect.recall.selection import is_muted

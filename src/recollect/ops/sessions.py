@@ -1,6 +1,6 @@
 """Sessions of this project: those that were heard of in the last weeks, and those that were imported; and one of them,
 turn by turn. The transcript is the truth, joined with what is on record (session_turns.py); where the transcript is
-gone, the record alone is shown."""
+gone, the record alone is shown. `outcomes`: how calls, turns and subagents ended, and the memories that had a part."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from recollect.app.core import App
 from recollect.app.states import CURSORS, ReadTranscript
 from recollect.base.errors import BadInput, NotFound
 from recollect.base.moment import Moment
-from recollect.base.text import estimate_tokens, storable
+from recollect.base.text import estimate_tokens, one_line, storable
 from recollect.jobs.transcript_reader import find_turns, is_undone
 from recollect.jobs.transcripts import changed_at
-from recollect.model.session import Session, SessionCounts
+from recollect.model.report import Outcomes, RecordedOutcome
+from recollect.model.session import Ending, Outcome, Session, SessionCounts
 from recollect.model.timeline import SessionRow, Sessions, Timeline
-from recollect.ops.library import parse_limit
+from recollect.ops.library import Limit, parse_limit, read_day
+from recollect.ops.memories import find_id
 from recollect.ops.session_turns import RawTurn, Turns, load_records, read_raw, recorded_turns
 from recollect.ops.table import Arg
 
@@ -172,3 +174,48 @@ def _row(one: KnownSession) -> SessionRow:
         one.id, agents.title_of(one.host), one.began, one.last_at, count.prompts, count.told, count.kept,
         estimate_tokens(count.chars), one.has_transcript,
     )  # fmt: skip
+
+
+def outcomes(
+    app: App,
+    memory: Annotated[
+        str | None, Arg("Only outcomes that this memory had a part in.", "[ID]")
+    ] = None,
+    *,
+    ending: Annotated[Ending | None, Arg("Only those that ended so.")] = None,
+    session: Annotated[
+        str, Arg("Only this session; the beginning of its id is enough.", "ID")
+    ] = "",
+    since: Annotated[str | None, Arg("Only those on or after this day.", metavar="DATE")] = None,
+    limit: Limit = 20,
+) -> Outcomes:
+    most = parse_limit(limit)
+    first_day = read_day("since", since) or Moment(0)
+    wanted = find_id(app, memory)[1] if memory else ""
+    matching: list[Outcome] = []
+    for _, store in app.own_scopes():
+        matching += [
+            outcome
+            for outcome in store.records(Outcome, kind=ending)
+            if first_day <= outcome.at
+            and outcome.session.startswith(session)
+            and wanted in ("", *outcome.shown)
+        ]
+    matching.sort(key=lambda outcome: outcome.at, reverse=True)
+    rows = tuple(_outcome_row(app, outcome) for outcome in matching[:most])
+    return Outcomes(rows, len(matching))
+
+
+def _outcome_row(app: App, outcome: Outcome) -> RecordedOutcome:
+    shown: list[tuple[str, str]] = []
+    for id in outcome.shown:
+        known = app.exact(id)
+        shown.append((id, known[1].title if known else ""))
+    return RecordedOutcome(
+        at=outcome.at,
+        ending=str(outcome.kind),
+        did=one_line(f"{outcome.actor}: {outcome.action}".strip(": ")),
+        came=outcome.next_state,
+        session=outcome.session,
+        memories=tuple(shown),
+    )
