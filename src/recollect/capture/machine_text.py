@@ -46,29 +46,47 @@ def is_error(line: str) -> bool:
 def is_command(line: str) -> bool:
     """What one types at a shell's prompt. `make it faster` is none, `make smoke` is."""
     text = line.strip()[:_LINE_CHARS]
-    marked = _CUES.prompt_mark.match(text)
-    if marked:
-        text = text[marked.end() :]
+    mark = _CUES.prompt_mark.match(text)
+    if mark:
+        text = text[mark.end() :]
     words = text.strip("`").split()
-    program = _PROGRAM.fullmatch(words[0]) if words else None
-    if program is None:
+    if not words or not _PROGRAM.fullmatch(words[0]):
         return False
-    name = program[1].casefold()
-    has_prose = any(word.casefold().strip(",.!?;:") in _WORDS.prose for word in words[1:])
-    is_known = name in _WORDS.programs and words[0] == words[0].casefold()
-    if marked:
-        return is_known or not has_prose
+    is_known = _is_known_program(words[0])
+    if mark:
+        return is_known or not _has_prose(words[1:])
     if text.startswith(("./", "/", "~/")) and len(words) > 1:
-        return not has_prose
-    if is_known and _CUES.shell_joint.search(text):
+        return not _has_prose(words[1:])
+    return is_known and _is_call(text, words)
+
+
+def _is_known_program(word: str) -> bool:
+    """In lower case: "Make" begins a sentence."""
+    return word == word.casefold() and _program_name(word) in _WORDS.programs
+
+
+def _program_name(word: str) -> str:
+    """Without the folder that it is in."""
+    program = _PROGRAM.fullmatch(word)
+    return program[1].casefold() if program else ""
+
+
+def _has_prose(words: list[str]) -> bool:
+    return any(word.casefold().strip(",.!?;:") in _WORDS.prose for word in words)
+
+
+def _is_call(text: str, words: list[str]) -> bool:
+    """Whether the words after a program's name are its arguments, and do not go on as a sentence."""
+    if _CUES.shell_joint.search(text):
         return True
-    if not is_known or has_prose or len(words) < 2 or _SENTENCE_END.search(text):
+    program, *arguments = words
+    if not arguments or _has_prose(arguments) or _SENTENCE_END.search(text):
         return False
-    if _CUES.shell_syntax.search(text) or is_path_alone(words[1]):
+    if _CUES.shell_syntax.search(text) or is_path_alone(arguments[0]):
         return True
-    if name in _WORDS.runners and len(words) == 2:
+    if len(arguments) == 1 and _program_name(program) in _WORDS.runners:
         return True
-    return words[1] in _WORDS.command_verbs and len(words) <= _MAX_COMMAND_WORDS
+    return arguments[0] in _WORDS.command_verbs and len(words) <= _MAX_COMMAND_WORDS
 
 
 def is_path_alone(text: str) -> bool:

@@ -137,13 +137,18 @@ def choices() -> tuple[Choice, ...]:
 def stem_of(word: str) -> str:
     """ "adding" and "add", "tests" and "test"; names and values stay as they are, abbreviations are spelled out."""
     word = _full_names().get(word, word)
-    if not word.isalpha() or not word.isascii() or len(word) < 5:
-        return word if len(word) < 5 or not word.endswith("s") else _full_names().get(word, word)
+    if len(word) < 5 or not word.isalpha() or not word.isascii():
+        return word
     if word.endswith("ies"):
         return word[:-3] + "y"
     for ending in ("ing", "ed"):
         if word.endswith(ending) and len(word) - len(ending) > 2:
             return _without_ending(word[: -len(ending)])
+    return _singular(word)
+
+
+def _singular(word: str) -> str:
+    """ "classes" and "class", "tests" and "test", "caches" and "cache" without its last letter."""
     if word.endswith(("sses", "shes", "ches", "xes")):
         return word[:-2]
     if word.endswith("s") and not word.endswith("ss"):
@@ -265,36 +270,62 @@ class _Reader:
         self.rejected: set[str] = set()
         self.where: set[str] = set()
         self.directions: set[tuple[str, str]] = set()
+        self._begin(rejects=0)
+
+    def _begin(self, *, rejects: int) -> None:
+        self._rejects = rejects  # this many words to come are what is not wanted
+        self._has_rejected = False
+        self._is_place = False
+        self._direction = ""
 
     def read(self, clause: list[str]) -> None:
         begins_with_no = _begins_with_no(clause)
         # "Use uv, do not use pip": the refusal is about what is not wanted, and the rule is none.
-        rejects = len(clause) if begins_with_no and not self.is_refusal else 0
-        direction, is_place, has_rejected = "", False, False
+        rejects_all = begins_with_no and not self.is_refusal
+        self._begin(rejects=len(clause) if rejects_all else 0)
         for number, word in enumerate(clause):
             if word in _WORDS.place_words:
-                is_place = True
-                rejects = 0 if has_rejected else rejects  # "not Y in Z" refuses Y, "not in Z" Z
-            if word in _WORDS.directions or (self.is_refusal and number and word in _WORDS.links):
-                direction = word
-            following = clause[number + 1] if number + 1 < len(clause) else ""
-            if word in _WORDS.negations and not (word == "over" and is_number(following)):
-                is_place = False
+                self._enter_place()
+            if self._is_direction(word, is_first=number == 0):
+                self._direction = word
+            if _is_negation(word, clause[number + 1 :]):
+                self._is_place = False
                 if number > 0 and not begins_with_no:
-                    rejects, has_rejected = _MAX_REJECTED, False
+                    self._rejects, self._has_rejected = _MAX_REJECTED, False
             elif _is_content(word):
-                self._add(stem_of(word), rejects > 0, is_place, direction)
-                has_rejected = has_rejected or rejects > 0
-                rejects -= 1
-                direction = ""
+                self._add(stem_of(word))
 
-    def _add(self, stem: str, is_rejected: bool, is_place: bool, direction: str) -> None:
-        (self.rejected if is_rejected else self.wanted).add(stem)
-        if direction:
-            self.directions.add((direction, stem))
+    def _enter_place(self) -> None:
+        """ "not Y in Z" refuses Y, "not in Z" refuses Z."""
+        self._is_place = True
+        if self._has_rejected:
+            self._rejects = 0
+
+    def _is_direction(self, word: str, *, is_first: bool) -> bool:
+        if word in _WORDS.directions:
+            return True
+        return self.is_refusal and not is_first and word in _WORDS.links
+
+    def _add(self, stem: str) -> None:
+        if self._rejects > 0:
+            self.rejected.add(stem)
+            self._has_rejected = True
+            self._rejects -= 1
+        else:
+            self.wanted.add(stem)
+        if self._direction:
+            self.directions.add((self._direction, stem))
+            self._direction = ""
         is_choice = any(stem in choice.members for choice in choices())
-        if is_place and not is_choice and not is_number(stem):
+        if self._is_place and not is_choice and not is_number(stem):
             self.where.add(stem)
+
+
+def _is_negation(word: str, following: list[str]) -> bool:
+    """ "over" is one in "tabs over spaces", and none in "over 80"."""
+    if word == "over" and following and is_number(following[0]):
+        return False
+    return word in _WORDS.negations
 
 
 def differing(one: Iterable[str], other: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:

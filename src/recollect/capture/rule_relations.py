@@ -69,6 +69,11 @@ def _same_or_narrowed(new: RuleFacts, old: RuleFacts) -> Relation | None:
         return None
     if new.directions != old.directions:
         return Relation.UNSURE
+    return _narrowed(new, old)
+
+
+def _narrowed(new: RuleFacts, old: RuleFacts) -> Relation:
+    """Of two that ask for the same: whether the new one says as much as the old one, or more."""
     if new.rejected == old.rejected and new.exceptions == old.exceptions:
         return Relation.SAME
     is_new_exception = not old.exceptions or old.exceptions == new.exceptions
@@ -84,34 +89,58 @@ def _reversed(new: RuleFacts, old: RuleFacts) -> Relation | None:
     """All words are the same, and what one asks for the other refuses."""
     if any(differing(new.content, old.content)):
         return None
-    shared = new.content & old.content
-    gained = {word for word in shared if new.wants(word) and not old.wants(word)}
-    lost = {word for word in shared if old.wants(word) and not new.wants(word)}
+    gained = _wanted_only_by(new, old)
+    lost = _wanted_only_by(old, new)
     if not gained and not lost:
         return None
-    is_same_case = new.exceptions == old.exceptions and new.directions == old.directions
-    is_exchange = bool(gained and lost)  # "Use A, not B", "Use B, not A"
-    # Otherwise one of the two refuses, all of it or in the middle, and the other does not refuse anything.
-    one_refuses = not (new.rejected and old.rejected) and not (gained | lost) <= new.where
-    return Relation.OPPOSED if is_same_case and (is_exchange or one_refuses) else Relation.UNSURE
+    if not _hold_for_the_same(new, old):
+        return Relation.UNSURE
+    if gained and lost:
+        return Relation.OPPOSED  # "Use A, not B", "Use B, not A"
+    # One of the two refuses, all of it or in the middle, and the other does not refuse anything.
+    is_refused_by_both = bool(new.rejected and old.rejected)
+    is_about_place = gained | lost <= new.where
+    return Relation.UNSURE if is_refused_by_both or is_about_place else Relation.OPPOSED
+
+
+def _hold_for_the_same(new: RuleFacts, old: RuleFacts) -> bool:
+    return new.exceptions == old.exceptions and new.directions == old.directions
+
+
+def _wanted_only_by(one: RuleFacts, other: RuleFacts) -> frozenset[str]:
+    """Of the words that both have."""
+    shared = one.content & other.content
+    return frozenset(word for word in shared if one.wants(word) and not other.wants(word))
 
 
 def _other_choice(new: RuleFacts, old: RuleFacts) -> Relation | None:
     """Of tools of which a project uses one each asks for another, or the new rule rejects what the old one asks for."""
-    if new.refuses or old.refuses:
+    if _either_refuses(new, old):
         return None
     for choice in choices():
-        chosen = (new.wanted - new.rejected) & choice.members
-        stood = (old.wanted - old.rejected) & choice.members
-        rejects_it = bool(new.rejected & stood)
-        is_clash = bool(chosen and stood) or rejects_it or bool(chosen & old.rejected)
-        if not is_clash or chosen & stood or not _goes_that_way(choice, new, old):
+        if not _choose_differently(choice, new, old) or not _goes_that_way(choice, new, old):
             continue
         if _is_about_the_same(new, old, choice):
             return Relation.UNSURE if new.adds or old.adds else Relation.OPPOSED
-        if rejects_it:
+        if new.rejected & _chosen(choice, old):
             return _named_replacement(new, old) or Relation.UNSURE
     return None
+
+
+def _either_refuses(new: RuleFacts, old: RuleFacts) -> bool:
+    return new.refuses or old.refuses
+
+
+def _choose_differently(choice: Choice, new: RuleFacts, old: RuleFacts) -> bool:
+    chosen = _chosen(choice, new)
+    stood = _chosen(choice, old)
+    if chosen & stood:
+        return False
+    return bool((chosen and stood) or new.rejected & stood or chosen & old.rejected)
+
+
+def _chosen(choice: Choice, rule: RuleFacts) -> frozenset[str]:
+    return (rule.wanted - rule.rejected) & choice.members
 
 
 def _goes_that_way(choice: Choice, *rules: RuleFacts) -> bool:
@@ -142,47 +171,65 @@ def _rest(facts: RuleFacts, choice: Choice) -> frozenset[str]:
 def _named_replacement(new: RuleFacts, old: RuleFacts) -> Relation | None:
     """The new rule names what it rejects, and the old one asks for that: "Use ky, not superagent"."""
     named = new.rejected & old.wanted
-    if new.refuses or old.refuses or not named or old.rejected & named:
+    if _either_refuses(new, old) or not named or old.rejected & named:
         return None
     rest = old.wanted - named
     if named & old.where or not new.wanted - rest:
         return None
-    # All else that the new rule names is the replacement; with more words it may be about less: "Upload with ky".
-    is_name_alone = len(new.wanted - rest) <= (_MAX_NAME_WORDS if new.replaced & named else 1)
-    is_same_case = new.where == old.where and new.exceptions == old.exceptions
-    if rest <= new.wanted and is_name_alone and is_same_case:
+    is_said_to_replace = bool(new.replaced & named)
+    most_words = _MAX_NAME_WORDS if is_said_to_replace else 1
+    if _differ_in_name_alone(new, old, rest, most_words):
         return Relation.OPPOSED
-    return Relation.UNSURE if not rest or new.replaced & named else None
+    return Relation.UNSURE if not rest or is_said_to_replace else None
+
+
+def _differ_in_name_alone(
+    new: RuleFacts, old: RuleFacts, rest: frozenset[str], most_words: int
+) -> bool:
+    """All that the new rule names beside the rest is the replacement. With more words it may be about less: "Upload
+    with ky".
+    """
+    is_name_alone = rest <= new.wanted and len(new.wanted - rest) <= most_words
+    return is_name_alone and new.where == old.where and new.exceptions == old.exceptions
 
 
 def _other_value(new: RuleFacts, old: RuleFacts) -> Relation | None:
     """The same but for a number or an address: "The port is 5432", "The port is 5433"."""
     for mine, theirs in ((new.numbers, old.numbers), (new.addresses, old.addresses)):
-        if not mine or not theirs or mine == theirs or len(mine) != len(theirs):
+        if mine == theirs or len(mine) != len(theirs):
             continue
         values = mine | theirs
         subject = new.content - values
         if not subject or subject != old.content - values or new.refuses != old.refuses:
             continue
-        if not _is_value_alone(new, old, values):
-            is_refused = new.refuses or bool(values & new.rejected)
-            return Relation.DIFFERENT if is_refused else Relation.UNSURE
-        return Relation.AMENDED
+        if _is_value_alone(new, old, values):
+            return Relation.AMENDED
+        return Relation.DIFFERENT if _refuses_one_of(values, new) else Relation.UNSURE
     return None
+
+
+def _refuses_one_of(values: frozenset[str], rule: RuleFacts) -> bool:
+    return rule.refuses or bool(values & rule.rejected)
 
 
 def _is_value_alone(new: RuleFacts, old: RuleFacts, values: frozenset[str]) -> bool:
     """Whether the numbers are values of one thing and not names of two things, nor two that may hold together."""
-    if new.adds or old.adds or new.has_fixed_number or old.has_fixed_number:
+    if any(rule.adds or rule.has_fixed_number for rule in (new, old)):
         return False
-    is_refused = new.refuses or bool(values & new.rejected)
-    if is_refused and not (new.has_limit and old.has_limit):
+    if _refuses_one_of(values, new) and not (new.has_limit and old.has_limit):
         return False  # two things may both be forbidden
-    if new.rejected - values != old.rejected - values or new.exceptions != old.exceptions:
-        return False
     if values & new.addresses and not (new.has_copula and old.has_copula):
         return False
-    return new.directions_apart_from(values) == old.directions_apart_from(values)
+    return _are_alike_apart_from(values, new, old)
+
+
+def _are_alike_apart_from(values: frozenset[str], new: RuleFacts, old: RuleFacts) -> bool:
+    """Whether they reject and except the same, and go the same way."""
+    return (
+        new.rejected - values == old.rejected - values
+        and new.exceptions == old.exceptions
+        and new.directions_apart_from(values) == old.directions_apart_from(values)
+    )
 
 
 def _other_place(new: RuleFacts, old: RuleFacts) -> Relation | None:
@@ -204,12 +251,17 @@ def _suggested(new: RuleFacts, old: RuleFacts, near: float | None) -> Relation:
 
 
 def _speak_of_different_things(new: RuleFacts, old: RuleFacts) -> bool:
+    """Whether each names something of its own that holds beside the other's."""
     mine, theirs = differing(new.content, old.content)
+    if not mine or not theirs:
+        return False
     is_refusal = new.refuses and old.refuses
-    if mine and theirs and (is_refusal or (mine <= new.rejected and theirs <= old.rejected)):
+    if is_refusal or (mine <= new.rejected and theirs <= old.rejected):
         return True  # two things may both be forbidden
-    if mine and theirs and new.where and old.where and new.where.isdisjoint(old.where):
+    if new.where and old.where and new.where.isdisjoint(old.where):
         return True
-    my_kinds = {kind for word in mine for kind in kinds_of(word)}
-    their_kinds = {kind for word in theirs for kind in kinds_of(word)}
-    return bool(my_kinds & their_kinds)
+    return not _kinds_among(mine).isdisjoint(_kinds_among(theirs))
+
+
+def _kinds_among(words: frozenset[str]) -> frozenset[str]:
+    return frozenset(kind for word in words for kind in kinds_of(word))

@@ -129,32 +129,46 @@ def _phrases(record: Record) -> list[Phrase]:
 def _make_phrases(record: Record) -> Iterator[Phrase]:
     if record.asked.startswith(PLAN):
         yield Phrase(_headline(record.asked.removeprefix(PLAN))[0], _HEADING, is_request=True)
-    for subject in (one or other for one, other in _CUES.commit.findall(record.ran)):
-        text, is_whole = (
-            _CUES.conventional.sub("", subject.rstrip("\u2026")),
-            not subject.endswith("\u2026"),
-        )
+    yield from _commit_phrases(record.ran)
+    asked = before_error(_CUES.log.split(record.asked.removeprefix(PLAN), maxsplit=1)[0])
+    said = "\n\n".join(part for part in record.said.split("\n\n") if not is_error(part))
+    yield from _sentence_phrases(asked, _ASKED)
+    yield from _sentence_phrases(record.ended, _ENDED)
+    yield from _sentence_phrases(record.found, _FOUND)
+    yield from _sentence_phrases(said, _SAID)
+
+
+def _commit_phrases(ran: str) -> Iterator[Phrase]:
+    """The subjects of commits and pull requests; one that is cut off is no whole sentence."""
+    for commit, pull_request in _CUES.commit.findall(ran):
+        subject = commit or pull_request
+        text = _CUES.conventional.sub("", subject.rstrip("\u2026"))
+        is_whole = not subject.endswith("\u2026")
         phrase, cost = _headline(text, is_whole=is_whole, is_request=True)
         worth = _COMMITTED - cost
         if _CUES.chore.match(subject):
             worth -= _OF_CHORE
         yield Phrase(phrase, worth)
-    asked = before_error(_CUES.log.split(record.asked.removeprefix(PLAN), maxsplit=1)[0])
-    said = "\n\n".join(part for part in record.said.split("\n\n") if not is_error(part))
-    texts = ((asked, _ASKED), (record.ended, _ENDED), (record.found, _FOUND), (said, _SAID))
-    for text, bonus in texts:
-        for number, sentence in enumerate(islice(terms.sentences(text), _READ_SENTENCES)):
-            if is_machine_text(sentence) or (bonus == _SAID and _CUES.code_line.search(sentence)):
-                continue
-            for clause, loss in _clauses(sentence[:_READ_CHARS].replace("\u2019", "'")):
-                phrase, cost = _headline(
-                    clause, is_whole=len(sentence) <= _READ_CHARS, is_request=bonus == _ASKED
-                )
-                if is_machine_text(phrase) or is_small_talk(phrase):
-                    continue
-                is_most = len(phrase.split()) >= _MOST_WORDS * len(clause.split())
-                worth = bonus - cost - loss - _LATER_SENTENCE * number
-                yield Phrase(phrase, worth, is_request=bonus == _ASKED and is_most)
+
+
+def _sentence_phrases(text: str, bonus: float) -> Iterator[Phrase]:
+    """The clauses of its first sentences, but for what a machine printed; later ones are worth less."""
+    for number, sentence in enumerate(islice(terms.sentences(text), _READ_SENTENCES)):
+        if is_machine_text(sentence) or (bonus == _SAID and _CUES.code_line.search(sentence)):
+            continue
+        for phrase in _clause_phrases(sentence, bonus):
+            yield phrase._replace(worth=phrase.worth - _LATER_SENTENCE * number)
+
+
+def _clause_phrases(sentence: str, bonus: float) -> Iterator[Phrase]:
+    is_asked = bonus == _ASKED
+    is_whole = len(sentence) <= _READ_CHARS
+    for clause, loss in _clauses(sentence[:_READ_CHARS].replace("\u2019", "'")):
+        phrase, cost = _headline(clause, is_whole=is_whole, is_request=is_asked)
+        if is_machine_text(phrase) or is_small_talk(phrase):
+            continue
+        is_most = len(phrase.split()) >= _MOST_WORDS * len(clause.split())
+        yield Phrase(phrase, bonus - cost - loss, is_request=is_asked and is_most)
 
 
 def _clauses(sentence: str) -> Iterator[tuple[str, float]]:
