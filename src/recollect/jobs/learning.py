@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from recollect import agents
@@ -146,27 +146,24 @@ class _Credit:
         """The ids of those that were used, and of those that were broken."""
         used: list[str] = []
         broken: list[str] = []
-        for id in ended.outcome.shown:
+        for id in (*ended.outcome.shown, *_rules_told_before(ended)):
             memory = self._memory(id)
             if memory is None:
                 continue
             verdict = self._judge(memory, ended)
             if verdict is Verdict.BROKEN:
                 broken.append(id)
-            elif verdict is Verdict.KEPT and self._is_judged(memory, ended):
-                used.append(id)
-        for id in ended.told:
-            if id in ended.outcome.shown or not id.startswith(f"{Kind.RULE}_"):
-                continue
-            memory = self._memory(id)
-            verdict = Verdict.UNKNOWN if memory is None else self._judge(memory, ended)
-            if verdict is Verdict.BROKEN:
-                broken.append(id)
-            elif verdict is Verdict.KEPT and _went_well(ended) and id not in self._credited:
+            elif verdict is Verdict.KEPT and self._counts(id, memory, ended):
                 used.append(id)
         if _went_well(ended) and ended.acts[0].use is not None:
             self._credited.update(used)
         return tuple(used), tuple(broken)
+
+    def _counts(self, id: str, memory: Memory, ended: call_outcomes.Ended) -> bool:
+        """Whether the outcome is the merit or the fault of a memory that was followed."""
+        if id in ended.outcome.shown:
+            return self._is_judged(memory, ended)
+        return _went_well(ended) and id not in self._credited
 
     def _memory(self, id: str) -> Memory | None:
         if id not in self._memories:
@@ -192,15 +189,9 @@ class _Credit:
         first, *rest = ended.acts
         if first.use is not None:
             return self._judge_call(memory, first) if isinstance(memory, Rule) else Verdict.UNKNOWN
-        if (
-            isinstance(memory, Rule)
-            and not is_lesson(memory)
-            and demand_of(memory.body) != Demand()
-        ):
-            verdicts = {self._judge_call(memory, act) for act in rest if act.use is not None}
-            for verdict in (Verdict.BROKEN, Verdict.KEPT):
-                if verdict in verdicts:
-                    return verdict
+        verdict = self._judge_calls(memory, rest)
+        if verdict is not Verdict.UNKNOWN:
+            return verdict
         passage = _passage_shown(self._app, memory, ended.outcome)
         if passage is None:
             return Verdict.UNKNOWN
@@ -208,6 +199,16 @@ class _Credit:
         did = "\n".join(_words_of(act) for act in rest)
         is_mentioned = is_used(passage, first.text, did[:40_000], files)
         return Verdict.KEPT if is_mentioned else Verdict.UNKNOWN
+
+    def _judge_calls(self, memory: Memory, acts: Sequence[Act]) -> Verdict:
+        """By the calls of a turn, where the memory is a rule that asks something of calls: one can break it."""
+        if not isinstance(memory, Rule) or is_lesson(memory) or demand_of(memory.body) == Demand():
+            return Verdict.UNKNOWN
+        verdicts = {self._judge_call(memory, act) for act in acts if act.use is not None}
+        for verdict in (Verdict.BROKEN, Verdict.KEPT):
+            if verdict in verdicts:
+                return verdict
+        return Verdict.UNKNOWN
 
     def _judge_call(self, rule: Rule, act: Act) -> Verdict:
         call = _call_of(act)
@@ -219,6 +220,12 @@ class _Credit:
             acts = self._part.acts[: self._part.acts.index(act)]
             earlier = [_call_of(one) for one in acts if one.use is not None and not one.failed]
         return judge(rule.body, call, earlier)
+
+
+def _rules_told_before(ended: call_outcomes.Ended) -> list[str]:
+    return [
+        id for id in ended.told if id not in ended.outcome.shown and id.startswith(f"{Kind.RULE}_")
+    ]
 
 
 def _went_well(ended: call_outcomes.Ended) -> bool:

@@ -28,6 +28,8 @@ from recollect.wire.place import find_place, follow
 _NO_LIMIT = 1_000_000
 _FINISH = "recollect doctor"
 
+Wanted = dict[Scope, tuple[str, ...]]  # ids, by the store that they are in
+
 
 def erase(
     app: App, names: tuple[str, ...] = (), *, group: str | None = None, project: bool = False
@@ -40,31 +42,56 @@ def erase(
         problem = f"No memory came from {group!r}." if group else "There is nothing to erase."
         raise NotFound(problem, hint="`recollect show ID` names a memory's group.")
     wanted = _by_store(app, named)
-    listed = [id for ids in wanted.values() for id in ids]
-    many = counted(len(listed), "memory", "memories")
     if app.dry_run:
+        listed = _ids_in(wanted)
+        many = counted(len(listed), "memory", "memories")
         return Summary(f"Would erase {many} with every trace.", {"dry_run": True, "ids": [*listed]})
+    return _erase_all(app, wanted, kept_files)
+
+
+def _erase_all(app: App, wanted: Wanted, kept_files: list[str]) -> Summary:
+    """Notes what is to be erased before it begins: cut off, it can be finished."""
     change = app.mint.draw("change")
     planned = [_plan_erasure(app, scope, ids, change) for scope, ids in wanted.items()]
     for scope in wanted:
         app.writer(scope)  # a store that cannot be written says so before anything is noted
-    notes = [erasure.write_note(app, one) for one in planned]
-    done = [_erase_one(app, one) for one in planned]
-    left = kept_files + [f"The backup {copy} could not be opened and was removed."
-            for one in done for copy in one.unreadable]  # fmt: skip
-    left += [
-        f"Not looked at, may still tell of them: {path}." for one in done for path in one.skipped
-    ]
-    left += _erase_elsewhere(app, planned)
+    notes = [erasure.write_note(app, part) for part in planned]
+    done = [_erase_one(app, part) for part in planned]
+    left = [*kept_files, *_traces_left(done), *_erase_elsewhere(app, planned)]
     for note in notes:
         note.unlink(missing_ok=True)
-    entries, backups = sum(one.entries for one in done), sum(one.backups for one in done)
-    app.log.line("purge", memories=len(listed), entries=entries, backups=backups)
+    return _summarize(app, _ids_in(wanted), done, left)
+
+
+def _ids_in(wanted: Wanted) -> list[str]:
+    return [id for ids in wanted.values() for id in ids]
+
+
+def _traces_left(done: Sequence[Erased]) -> list[str]:
+    """What was lost with them, and what may still tell of them, for a person."""
+    lost = [
+        f"The backup {copy} could not be opened and was removed."
+        for erased in done
+        for copy in erased.unreadable
+    ]
+    skipped = [
+        f"Not looked at, may still tell of them: {path}."
+        for erased in done
+        for path in erased.skipped
+    ]
+    return [*lost, *skipped]
+
+
+def _summarize(app: App, ids: list[str], done: Sequence[Erased], left: list[str]) -> Summary:
+    entries = sum(erased.entries for erased in done)
+    backups = sum(erased.backups for erased in done)
+    app.log.line("purge", memories=len(ids), entries=entries, backups=backups)
+    many = counted(len(ids), "memory", "memories")
     from_entries = counted(entries, "journal entry", "journal entries")
     summary = f"Erased {many}; removed them from {from_entries} and {counted(backups, 'backup')}."
     facts: dict[str, Json] = {
         "dry_run": False,
-        "ids": [*listed],
+        "ids": [*ids],
         "journal_entries": entries,
         "backups": backups,
     }
@@ -93,9 +120,9 @@ def _find_in_project(app: App) -> tuple[list[tuple[Scope, str]], list[str]]:
     return named, kept_files
 
 
-def _by_store(app: App, named: Sequence[tuple[Scope, str]]) -> dict[Scope, tuple[str, ...]]:
+def _by_store(app: App, named: Sequence[tuple[Scope, str]]) -> Wanted:
     """With those that were merged into them: their words live on in what they became."""
-    wanted: dict[Scope, tuple[str, ...]] = {}
+    wanted: Wanted = {}
     for scope in dict.fromkeys(scope for scope, _ in named):
         reader, ids = app.reader(scope), [id for where, id in named if where is scope]
         merged = [alias.old for alias in reader.records(Alias, new=ids)]

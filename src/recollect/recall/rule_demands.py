@@ -81,26 +81,46 @@ class _Part(StrEnum):
 def judge(rule: str, call: Call, earlier: Sequence[Call] = ()) -> Verdict:
     """`earlier`: calls of the same session that worked, the oldest first."""
     demand = demand_of(rule)
-    if demand.where or demand.excepted:
-        about = _words_of_call(call)
-        if (demand.where and not demand.where & about) or demand.excepted & about:
-            return Verdict.UNKNOWN
+    if not _holds_for(demand, call):
+        return Verdict.UNKNOWN
     done = [name for name in demand.wanted if _does(call, name)]
-    for name in demand.unwanted:
-        # `uv run pytest` instead of `pytest`: who does the one does not do the other.
-        is_part = any(name.plain < other.plain for other in done)
-        if _does(call, name) and not is_part:
-            return Verdict.BROKEN
-    for order in demand.orders:
-        if _does(call, order.then):
-            if any(_does(one, order.first) for one in (*earlier, call)):
-                return Verdict.KEPT
-            return Verdict.BROKEN if order.first.is_quoted else Verdict.UNKNOWN
+    if any(_does_unwanted(call, name, done) for name in demand.unwanted):
+        return Verdict.BROKEN
+    ordered = _judge_orders(demand.orders, call, earlier)
+    if ordered is not None:
+        return ordered
     if done:
         return Verdict.KEPT
     if any(_lacks_option(call, name) for name in demand.wanted):
         return Verdict.BROKEN
     return Verdict.UNKNOWN
+
+
+def _holds_for(demand: Demand, call: Call) -> bool:
+    """Whether the call is one of those that the rule is narrowed to, and none that it excepts."""
+    if not demand.where and not demand.excepted:
+        return True
+    about = _words_of_call(call)
+    if demand.where and not demand.where & about:
+        return False
+    return not demand.excepted & about
+
+
+def _does_unwanted(call: Call, name: Name, done: Sequence[Name]) -> bool:
+    """`uv run pytest` instead of `pytest`: who does the one does not do the other."""
+    is_part = any(name.plain < wanted.plain for wanted in done)
+    return not is_part and _does(call, name)
+
+
+def _judge_orders(orders: Sequence[Order], call: Call, earlier: Sequence[Call]) -> Verdict | None:
+    """By the first order whose second step this call is; None where it is none."""
+    for order in orders:
+        if not _does(call, order.then):
+            continue
+        if any(_does(step, order.first) for step in (*earlier, call)):
+            return Verdict.KEPT
+        return Verdict.BROKEN if order.first.is_quoted else Verdict.UNKNOWN
+    return None
 
 
 @lru_cache(maxsize=512)
@@ -121,40 +141,55 @@ class _Reader:
         self._names: dict[_Part, list[Name]] = {part: [] for part in _Part}
         self._orders: list[Order] = []
         self._narrow: dict[_Part, set[str]] = {_Part.WHERE: set(), _Part.EXCEPTED: set()}
-        self._part = _Part.NOTHING
         self._pending: tuple[str, ...] = ()  # a short clause that said nothing by itself
+        self._goes_on = _Part.NOTHING  # what the next clause is, unless it says so itself
+        self._begin_clause()
+
+    def _begin_clause(self) -> None:
+        self._part = self._goes_on
+        self._held: list[str] = []  # words of this part so far
+        self._first: Name | None = None  # what is to be done before something else
+        self._is_marked = False  # a word of this very clause said what follows
 
     def read(self, clause: Sequence[str]) -> None:
-        self._part = self._part if self._part in (_Part.WANTED, _Part.UNWANTED) else _Part.NOTHING
-        begun, part, held = self._part, self._part, list[str]()
-        first: Name | None = None
-        is_marked = False  # a word of this very clause said what follows
+        self._begin_clause()
         for token in clause:
             word = token.casefold()
-            turned = _turn(word, part, is_marked=is_marked, has_words=bool(held))
-            if turned is None:
-                held.append(token)
-                continue
-            if turned is _Part.THEN:
-                first = next(iter(_names(held)), None)
-            elif held:
-                # "pnpm instead of npm": what stands before it is wanted.
-                is_choice = part is _Part.NOTHING and word in _INSTEAD
-                self._keep(_Part.WANTED if is_choice else part, held)
-            elif turned is _Part.UNWANTED and not is_marked:
-                self._keep(_Part.WANTED, self._pending)  # "pnpm, not npm"
-            self._pending = ()
-            part, held, is_marked = turned, [], True
-            if part in (_Part.WANTED, _Part.UNWANTED):
-                begun = part
-        then = next(iter(_names(held)), None) if part is _Part.THEN else None
-        if first and then:
-            self._orders.append(Order(first, then))
-        elif held:
-            self._keep(part, held)
-        is_short = part is _Part.NOTHING and len(held) <= _MAX_CHOICE_WORDS
-        self._pending = tuple(held) if is_short else ()
-        self._part = begun
+            part = _turn(word, self._part, is_marked=self._is_marked, has_words=bool(self._held))
+            if part is None:
+                self._held.append(token)
+            else:
+                self._close_part(word, part)
+                self._begin_part(part)
+        self._end_clause()
+
+    def _close_part(self, word: str, following: _Part) -> None:
+        """Keeps what was said before this word, which turns to another part."""
+        if following is _Part.THEN:
+            self._first = next(iter(_names(self._held)), None)
+        elif self._held:
+            # "pnpm instead of npm": what stands before it is wanted.
+            is_choice = self._part is _Part.NOTHING and word in _INSTEAD
+            self._keep(_Part.WANTED if is_choice else self._part, self._held)
+        elif following is _Part.UNWANTED and not self._is_marked:
+            self._keep(_Part.WANTED, self._pending)  # "pnpm, not npm"
+
+    def _begin_part(self, part: _Part) -> None:
+        self._pending = ()
+        self._part = part
+        self._held = []
+        self._is_marked = True
+        if part in (_Part.WANTED, _Part.UNWANTED):
+            self._goes_on = part
+
+    def _end_clause(self) -> None:
+        then = next(iter(_names(self._held)), None) if self._part is _Part.THEN else None
+        if self._first and then:
+            self._orders.append(Order(self._first, then))
+        elif self._held:
+            self._keep(self._part, self._held)
+        is_short = self._part is _Part.NOTHING and len(self._held) <= _MAX_CHOICE_WORDS
+        self._pending = tuple(self._held) if is_short else ()
 
     def demand(self) -> Demand:
         return Demand(
@@ -178,7 +213,7 @@ def _turn(word: str, part: _Part, *, is_marked: bool, has_words: bool) -> _Part 
     if word in _UNWANTED:
         return _Part.UNWANTED
     if word in _INSTEAD:
-        return _Part.WANTED if part is _Part.UNWANTED and has_words else _Part.UNWANTED
+        return _after_instead(part, has_words=has_words)
     if word in _BEFORE and part is _Part.WANTED and has_words:
         return _Part.THEN
     if word in _EXCEPTED:
@@ -186,20 +221,37 @@ def _turn(word: str, part: _Part, *, is_marked: bool, has_words: bool) -> _Part 
     if word in _WHERE and part not in (_Part.THEN, _Part.EXCEPTED):
         return _Part.WHERE
     if word in _WANTED:
-        # "Never use npm" goes on to say what is not wanted.
-        goes_on = part in (_Part.UNWANTED, _Part.THEN) and is_marked and not has_words
-        return part if goes_on else _Part.WANTED
+        return _after_wanted(part, is_begun=is_marked and not has_words)
     return None
 
 
-def _clauses(rule: str) -> Iterator[list[str]]:
+def _after_instead(part: _Part, *, has_words: bool) -> _Part:
+    """What follows is unwanted, unless what stands before it is."""
+    if part is _Part.UNWANTED and has_words:
+        return _Part.WANTED
+    return _Part.UNWANTED
+
+
+def _after_wanted(part: _Part, *, is_begun: bool) -> _Part:
+    """ "Never use npm" goes on to say what is not wanted."""
+    if is_begun and part in (_Part.UNWANTED, _Part.THEN):
+        return part
+    return _Part.WANTED
+
+
+def _spell_out(rule: str) -> str:
+    """Every phrase of the table as one word."""
     text = rule.replace("\u2019", "'")
     for pattern, says in _SPELLED:
         text = pattern.sub(says, text)
     for phrase in _PHRASES:
         text = re.sub(rf"(?i)(?<!\w){phrase}(?!\w)", phrase.replace(" ", "_"), text)
+    return text
+
+
+def _clauses(rule: str) -> Iterator[list[str]]:
     clause: list[str] = []
-    for token in _TOKEN.findall(text):
+    for token in _TOKEN.findall(_spell_out(rule)):
         is_joint = token.casefold() in _JOINTS
         plain = token if token.startswith("`") else token.rstrip(".").strip(_STRIP)
         if plain and not is_joint and plain != "-":
@@ -212,14 +264,19 @@ def _clauses(rule: str) -> Iterator[list[str]]:
 
 def _names(tokens: Sequence[str]) -> list[Name]:
     """What these words name: each piece of code; else each file; else all of them together, if they are few."""
-    quoted = [token.strip("`").split() for token in tokens if token.startswith("`")]
-    if any(quoted):
-        return [Name(tuple(words[:8]), is_quoted=True) for words in quoted if words]
+    quoted = _quoted_names(tokens)
+    if quoted:
+        return quoted
     files = [token for token in tokens if _PATHLIKE.fullmatch(token)]
     if files:
         return [Name((file,)) for file in files]
     words = tuple(token for token in tokens if token.casefold() not in _SMALL)
     return [Name(words)] if 0 < len(words) <= _MAX_NAME_WORDS else []
+
+
+def _quoted_names(tokens: Sequence[str]) -> list[Name]:
+    quoted = [token.strip("`").split() for token in tokens if token.startswith("`")]
+    return [Name(tuple(words[:8]), is_quoted=True) for words in quoted if words]
 
 
 def _does(call: Call, name: Name) -> bool:
