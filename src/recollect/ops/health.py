@@ -9,7 +9,7 @@ import shutil
 import stat
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -155,56 +155,22 @@ def doctor(app: App) -> Checkup:
     from recollect.ops import install, notes, purge, team  # `status` needs none of these
     from recollect.store import sqlite_lib_version
 
-    version, sqlite = ".".join(map(str, sys.version_info[:3])), sqlite_lib_version()
-    is_sound = tuple(int(part) for part in sqlite.split(".")) >= _SOUND_SQLITE
-    place = next(path for path in (app.home.root, *app.home.root.parents) if path.exists())
-    free = shutil.disk_usage(place).free
-    conf, problems = (
-        str(app.home.conf) if app.home.conf.exists() else "defaults",
-        app.settings.problems[:3],
-    )
     present = [scope for scope in Scope if app.store_path(scope) is not None]
-    ours = [
-        scope for scope in present if scope is not Scope.TEAM
-    ]  # the rest is a copy of what the server has
-    unsaved = " and ".join(scope for scope in ours if not backups_of(app.store_path(scope)))
-    project = f"{app.project.name} at {app.project.root}" if app.project else ""
-    damaged = len(set_aside_files(app))
+    ours = [scope for scope in present if scope is not Scope.TEAM]  # the rest is a server's copy
+    version = ".".join(map(str, sys.version_info[:3]))
     checks = [
         Check("Python", Mark.GOOD, f"{version} at {sys.executable}"),
-        Check("SQLite", Mark.GOOD, sqlite)
-        if is_sound
-        else Check("SQLite", Mark.BAD, sqlite, _UPGRADE),
+        _sqlite(sqlite_lib_version()),
         _model(app),
         _home(app),
         _runtime(app),
-        _warn_if(
-            free < _LOW_SPACE_BYTES, "disk", f"{free / 1e9:.1f} GB free", repair="free some space"
-        ),
-        _warn_if(problems, "settings", conf, "; ".join(map(str, problems)), "recollect config"),
-        _warn_if(
-            not project,
-            "project",
-            project,
-            "none: the home folder is never one",
-            "cd into a project",
-        ),
+        _disk(app),
+        _settings(app),
+        _project(app),
         *(_store(app, scope) for scope in present),
         *(check for scope in ours for check in _lines_set_aside(app, scope)),
-        _warn_if(
-            unsaved,
-            "backups",
-            "every database has one",
-            f"none for the {unsaved} database",
-            "recollect backup",
-        ),
-        _warn_if(
-            damaged,
-            "damage",
-            "none found",
-            f"{counted(damaged, 'damaged file')} set aside",
-            "recollect recover",
-        ),
+        _backups(app, ours),
+        _damage(app),
     ]
     checks += _offers(app)
     checks += [Check(name, Mark.GOOD, state) for name, state in install.copies_status(app).items()]
@@ -216,6 +182,43 @@ def doctor(app: App) -> Checkup:
         *agent_pieces.checks(app),
     ]
     return Checkup(tuple(checks))
+
+
+def _sqlite(version: str) -> Check:
+    if tuple(int(part) for part in version.split(".")) < _SOUND_SQLITE:
+        return Check("SQLite", Mark.BAD, version, _UPGRADE)
+    return Check("SQLite", Mark.GOOD, version)
+
+
+def _disk(app: App) -> Check:
+    place = next(path for path in (app.home.root, *app.home.root.parents) if path.exists())
+    free = shutil.disk_usage(place).free
+    is_low = free < _LOW_SPACE_BYTES
+    return _warn_if(is_low, "disk", f"{free / 1e9:.1f} GB free", repair="free some space")
+
+
+def _settings(app: App) -> Check:
+    conf = str(app.home.conf) if app.home.conf.exists() else "defaults"
+    problems = app.settings.problems[:3]
+    return _warn_if(problems, "settings", conf, "; ".join(map(str, problems)), "recollect config")
+
+
+def _project(app: App) -> Check:
+    project = f"{app.project.name} at {app.project.root}" if app.project else ""
+    missing = "none: the home folder is never one"
+    return _warn_if(not project, "project", project, missing, "cd into a project")
+
+
+def _backups(app: App, scopes: Sequence[Scope]) -> Check:
+    unsaved = " and ".join(scope for scope in scopes if not backups_of(app.store_path(scope)))
+    missing = f"none for the {unsaved} database"
+    return _warn_if(unsaved, "backups", "every database has one", missing, "recollect backup")
+
+
+def _damage(app: App) -> Check:
+    damaged = len(set_aside_files(app))
+    found = f"{counted(damaged, 'damaged file')} set aside"
+    return _warn_if(damaged, "damage", "none found", found, "recollect recover")
 
 
 def _offers(app: App) -> list[Check]:

@@ -108,28 +108,50 @@ def search(
     numbers: Numbers = False,
     limit: Limit = 10,
 ) -> Found:
-    statuses: tuple[Status, ...] = (status,) if status else REACHED
-    statuses += (Status.CANDIDATE,) if include_inbox else ()
-    statuses += (Status.ARCHIVED,) if archived else ()
-    statuses = () if condition and not status else statuses
     asked = Query(
-        text=storable(" ".join(query)), kinds=(kind,) if kind else (), statuses=statuses, topic=storable(topic or ""),
-        condition=condition, lane=source,
-        tag=storable(tag or ""), group=storable(group or ""), since=read_day("since", since),
-        until=read_day("until", until, days_later=1), limit=parse_limit(limit), floor=app.settings.figure(FLOOR),
-    )  # fmt: skip
-    named = _find_named(app, asked.text)
-    if named:
-        found = _found_by_id(app, asked.text, named.memories)
-    elif not asked.text.strip() and _has_filters(asked, scope):
-        found = _list_filtered(app, asked, scope)
-    else:
-        found = search_memory(app, asked, scope)
+        text=storable(" ".join(query)),
+        kinds=(kind,) if kind else (),
+        statuses=_statuses(status, condition, include_inbox=include_inbox, archived=archived),
+        topic=storable(topic or ""),
+        condition=condition,
+        lane=source,
+        tag=storable(tag or ""),
+        group=storable(group or ""),
+        since=read_day("since", since),
+        until=read_day("until", until, days_later=1),
+        limit=parse_limit(limit),
+        floor=app.settings.figure(FLOOR),
+    )
+    found = _find(app, asked, scope)
     record_recall(app, found)
     is_explained = explain or numbers
     beyond = sum(drop.reason == BEYOND_LIMIT for drop in found.drops)
     drops = found.drops if is_explained else ()
     return replace(found, explained=is_explained, numbers=numbers, drops=drops, beyond=beyond)
+
+
+def _statuses(
+    status: Status | None, condition: Condition | None, *, include_inbox: bool, archived: bool
+) -> tuple[Status, ...]:
+    """Those that are looked at; a condition alone says which by itself."""
+    if condition and not status:
+        return ()
+    statuses: tuple[Status, ...] = (status,) if status else REACHED
+    if include_inbox:
+        statuses += (Status.CANDIDATE,)
+    if archived:
+        statuses += (Status.ARCHIVED,)
+    return statuses
+
+
+def _find(app: App, asked: Query, scope: Scope | None) -> Found:
+    """By the ids that it names; without words, what the filters let through; else by words and meaning."""
+    named = _find_named(app, asked.text)
+    if named:
+        return _found_by_id(app, asked.text, named.memories)
+    if not asked.text.strip() and _has_filters(asked, scope):
+        return _list_filtered(app, asked, scope)
+    return search_memory(app, asked, scope)
 
 
 def _has_filters(query: Query, scope: Scope | None) -> bool:
