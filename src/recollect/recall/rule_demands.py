@@ -25,18 +25,45 @@ _PATHLIKE = re.compile(r"[\w@.*~-]*(?:/[\w@.*-]*)+|[\w@*-][\w@.*-]*\.[A-Za-z]\w{
 _ENDS = (",", ";", ".", ":", "!", "\u2014", "\u2013")
 _STRIP = "\"'()[]{},;:!?\u201c\u201d\u2018\u2019\u00ab\u00bb"
 _TABLE = load_table("recollect.recall", "rule_words.toml")
-_WANTED, _UNWANTED, _INSTEAD, _BEFORE, _WHERE, _EXCEPTED, _JOINTS, _SMALL, _WIDE, _SHOWS, _REMOVES = (
+(
+    _WANTED,
+    _UNWANTED,
+    _INSTEAD,
+    _BEFORE,
+    _WHERE,
+    _EXCEPTED,
+    _JOINTS,
+    _SMALL,
+    _WIDE,
+    _SHOWS,
+    _REMOVES,
+) = (
     frozenset(_TABLE[name].split())
     for name in (
-        "wanted", "unwanted", "instead", "before", "where", "excepted", "joints", "small", "wide", "shows", "removes",
+        "wanted",
+        "unwanted",
+        "instead",
+        "before",
+        "where",
+        "excepted",
+        "joints",
+        "small",
+        "wide",
+        "shows",
+        "removes",
     )
-)  # fmt: skip
+)
 _SPELLED = [(re.compile(row["pattern"]), row["says"]) for row in _TABLE["spelled"]]
 _PHRASES = sorted(
-    (word.replace("_", " ") for words in (_INSTEAD, _BEFORE, _SMALL) for word in words if "_" in word),
+    (
+        word.replace("_", " ")
+        for words in (_INSTEAD, _BEFORE, _SMALL)
+        for word in words
+        if "_" in word
+    ),
     key=len,
     reverse=True,
-)  # fmt: skip
+)
 
 
 class Verdict(StrEnum):
