@@ -248,10 +248,16 @@ class Recalled(Struct):  # for an agent: what was found, with its bridges
 
     def as_json(self) -> dict[str, Json]:
         joined: list[Json] = [
-            {"source": link.source, "target": link.target, "type": str(link.type), "weight": round(link.weight, 4),
-             "source_title": a, "target_title": z}
+            {
+                "source": link.source,
+                "target": link.target,
+                "type": str(link.type),
+                "weight": round(link.weight, 4),
+                "source_title": a,
+                "target_title": z,
+            }
             for link, a, z in self.bridges
-        ]  # fmt: skip
+        ]
         data = {**self.found.as_json(), "bridges": joined, "all_bridges": self.all_bridges}
         data = _with(data, memory=self.whole.as_json() if self.whole else None)
         if self.full or self.whole:
