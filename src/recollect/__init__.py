@@ -2,7 +2,7 @@
 
 import os
 
-__version__ = "0.1.0"
+__version__ = "0.3.0"
 
 # One thread for numpy's libraries, in every process of ours: they look here when numpy is loaded, and nothing of ours
 # loads it before this. More threads share out products of a millisecond and spend their time waiting for each other.
