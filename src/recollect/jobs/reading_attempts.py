@@ -63,6 +63,11 @@ def set_aside(store: LocalStore, one: ReadTranscript, now: Moment) -> Cursor:
     return Cursor(end)
 
 
+def take_back(store: LocalStore, line: SetAsideLine) -> None:
+    """The line is no longer set aside."""
+    SET_ASIDE.write(store, [other for other in SET_ASIDE.read(store) if other != line])
+
+
 def has_line_before(store: LocalStore, one: ReadTranscript, back_bytes: int) -> bool:
     """Whether a line that was set aside stands so little before the cursor: what went before is then not read again."""
     least = one.last.cursor.offset - back_bytes

@@ -14,6 +14,7 @@ from hashlib import blake2b
 from itertools import takewhile
 from pathlib import Path
 
+from recollect.agents.transcript import Cursor
 from recollect.app import notices, rule_keeping, session_ledger
 from recollect.app.core import App
 from recollect.app.states import (
@@ -23,6 +24,7 @@ from recollect.app.states import (
     Memo,
     ReadAttempt,
     ReadTranscript,
+    SetAsideLine,
 )
 from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged, StoreFull
 from recollect.base.structs import Struct, field, replace
@@ -195,6 +197,27 @@ def _set_line_aside(app: App, store: LocalStore, one: ReadTranscript, attempt: R
         CURSORS.write(store, one.with_part("", cursor, one.last.ended), key)
         reading_attempts.end(store, key, attempt, cursor.offset)
     app.log.line("line-set-aside", session=one.session, offset=attempt.offset)
+
+
+def read_set_aside(app: App, line: SetAsideLine) -> bool:
+    """Tries a line again that had been set aside. It stays in the list until it is read: if it ends this process, too,
+    nothing has changed. False: its file no longer has such a line."""
+    store = app.writer(app.scope)
+    transcript = CURSORS.find(store, cursor_key(line.path))
+    if transcript is None or file_size(line.path) < line.offset + line.size:
+        reading_attempts.take_back(store, line)
+        return False
+    reading = transcript_reader.Reading(Cursor(line.offset))
+    session = "" if transcript.agent else transcript.session
+    piece = transcript_reader.read_piece(app, store, transcript, reading, 0, session=session)
+
+    def write_as_read() -> None:
+        reading_attempts.take_back(store, line)
+        store.put(*map(ReadAct, piece.new))
+
+    part = transcript.session_part(reading.acts, list(piece.new.values()))
+    run_turn_jobs(app, store, part, write_as_read)
+    return True
 
 
 def _read_piece(

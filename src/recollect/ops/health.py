@@ -146,7 +146,10 @@ def _lines_set_aside(app: App, scope: Scope) -> list[Check]:
     last = lines[-1]
     said = counted(len(lines), "line")
     detail = f"{said} of transcripts set aside: reading them ended the daemon; last {last.path} at byte {last.offset}"
-    return [Check("transcripts", Mark.WARN, detail, "report it; everything else is read")]
+    repair = (
+        "everything else is read; to try them again, after an upgrade: recollect catch-up --again"
+    )
+    return [Check("transcripts", Mark.WARN, detail, repair)]
 
 
 def doctor(app: App) -> Checkup:

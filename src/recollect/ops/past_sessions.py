@@ -17,7 +17,7 @@ from recollect.agents import agent as agent_of
 from recollect.app import embedding
 from recollect.app.core import App
 from recollect.app.memory_search import rules_in_force
-from recollect.app.states import CURSORS
+from recollect.app.states import CURSORS, SET_ASIDE
 from recollect.base import project as projects
 from recollect.base.clock import SystemClock
 from recollect.base.errors import BadInput, ModelError, NotFound
@@ -112,20 +112,42 @@ def import_past(
     return Summary(summary, facts, tuple(notes))
 
 
-def catch_up(app: App) -> Summary:
+def catch_up(
+    app: App,
+    *,
+    again: Annotated[
+        bool, Arg("Also try lines that were set aside because reading them ended the daemon.")
+    ] = False,
+) -> Summary:
     """Does at once what the daemon does automatically after each turn."""
     waiting = transcripts.count_waiting(app)
+    lines = SET_ASIDE.read(app.reader(app.scope)) if again else []
     if app.dry_run:
-        return Summary(f"{waiting} events wait to be read.", {"waiting": waiting, "dry_run": True})
+        said = f"{waiting} events wait to be read."
+        if again:
+            said += f" {counted(len(lines), 'line')} set aside would be tried again."
+        return Summary(said, {"waiting": waiting, "set_aside": len(lines), "dry_run": True})
     state = transcripts.ReadingState()
     while transcripts.read_some(app, state):
         pass
     read = waiting - transcripts.count_waiting(app)
-    return Summary(
-        f"{read} events read." if read else "Nothing was waiting to be read.",
-        {"read": read},
-        app.notes(),
-    )
+    said = f"{read} events read." if read else "Nothing was waiting to be read."
+    facts: dict[str, Json] = {"read": read}
+    if again:
+        lines_read = sum(transcripts.read_set_aside(app, line) for line in lines)
+        lines_gone = len(lines) - lines_read
+        said += f" {_say_tried_again(lines_read, lines_gone)}"
+        facts |= {"lines_read": lines_read, "lines_gone": lines_gone}
+    return Summary(said, facts, app.notes())
+
+
+def _say_tried_again(lines_read: int, lines_gone: int) -> str:
+    if not lines_read + lines_gone:
+        return "No line had been set aside."
+    said = f"{counted(lines_read, 'line')} read that had been set aside."
+    if lines_gone:
+        said += f" {counted(lines_gone, 'line')} no longer in a transcript."
+    return said
 
 
 def _count(app: App, host: str | None) -> Summary:
