@@ -70,7 +70,15 @@ _BESIDE_MESSAGE = """
     FROM message g WHERE g.seq = -?2"""
 _SIZE = """SELECT octet_length(content) FROM message WHERE seq = -?1
            UNION ALL SELECT octet_length(body) FROM memory WHERE seq = ?1"""
-_TEXTS = "SELECT seq, title, body, topics FROM passage_text WHERE seq IN (SELECT seq FROM passage WHERE memory_seq = ?)"
+# What the view `passage_text` says of the passages of one memory. A text is read once and cut here: SQLite would walk
+# through all of it for each of its passages.
+_TITLES = """
+    SELECT title, substr(body, 1, length(rtrim(title, '…'))) = rtrim(title, '…'),
+           iif(instr(substr(body, 1, 200), rtrim(title, '…')), '', title), topics, body
+    FROM memory WHERE seq = ?"""
+_PASSAGES = "FROM passage p LEFT JOIN message g ON g.seq = p.message_seq WHERE p.memory_seq = ? AND p.seq > ?"
+_SPANS = f"SELECT p.seq, coalesce(g.id, ''), p.start, p.length, p.voice {_PASSAGES}"
+_CONTENTS = f"SELECT DISTINCT g.id, g.content {_PASSAGES} AND g.seq IS NOT NULL"
 
 
 def _quoted(terms: Iterable[str]) -> str:
@@ -84,22 +92,29 @@ class Search(Database):
         seq = self._seq(memory.id)
         [last] = self._first("SELECT coalesce(max(seq), 0) FROM passage WHERE memory_seq = ?", seq)
         self._put_passages(seq, found)
-        self._index(new=self._every(f"{_TEXTS} AND seq > ?", seq, last))
+        self._index(new=[row for _, row in self._indexed(seq, after=last).values()])
 
     def _remove_passages(self, id: str) -> None:
         seq = self._seq(id)
-        self._index(gone=self._every(_TEXTS, seq))
+        self._index(gone=[row for _, row in self._indexed(seq).values()])
         self._db.execute("DELETE FROM passage WHERE memory_seq = ?", (seq,))
 
-    def _indexed(self, seq: int, own: bool = False) -> Indexed:
-        sql = """
-            SELECT coalesce(g.id, ''), p.start, p.length, p.voice, t.own_title, p.seq, t.title, t.body, t.topics
-            FROM passage p JOIN passage_text t ON t.seq = p.seq LEFT JOIN message g ON g.seq = p.message_seq
-            WHERE p.memory_seq = ?"""
-        sql += " AND p.message_seq IS NULL" if own else ""
-        return {
-            row[5]: ((Span(*row[:4]), row[4], row[7]), row[5:]) for row in self._every(sql, seq)
-        }
+    def _indexed(self, seq: int, own: bool = False, after: int = 0) -> Indexed:
+        """`after`: only passages with a higher number."""
+        memory = self._first(_TITLES, seq)
+        if memory is None:
+            return {}
+        title, begins_with_title, own_title, topics, body = memory
+        condition = " AND p.message_seq IS NULL" if own else ""
+        contents = dict(self._every(_CONTENTS + condition, seq, after))
+        indexed: Indexed = {}
+        for number, *cells in self._every(_SPANS + condition, seq, after):
+            span = Span(*cells)
+            is_head = begins_with_title and not span.message_id and span.start == 0
+            text = span.of(contents.get(span.message_id, body))
+            row = (number, "" if is_head else title, text, topics)
+            indexed[number] = ((span, own_title, text), row)
+        return indexed
 
     def _put_passages(self, seq: int, found: Iterable[Span]) -> None:
         sql = """INSERT INTO passage (memory_seq, message_seq, start, length, voice)
