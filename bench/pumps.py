@@ -228,3 +228,55 @@ def _class_source(value: Any) -> str:
         else:
             source += _CATEGORIES[item]
     return f"[{source}]"
+
+
+def neighbours(pattern: re.Pattern[Any]) -> Iterator[str]:
+    """Two repeats of single characters, one after the other, that can share a text between them in many ways."""
+    flags = pattern.flags & ~re.UNICODE
+    if isinstance(pattern.pattern, bytes):
+        flags |= re.ASCII
+    yield from _neighbours(_parsed(pattern), flags)
+
+
+def _neighbours(tree: Any, flags: int) -> Iterator[str]:
+    before = ""  # the last such repeat, while nothing that must come stands after it
+    for kind, value in tree:
+        for part in _parts_of(kind, value):
+            yield from _neighbours(part, flags)
+        if kind is sre.AT or kind in (sre.ASSERT, sre.ASSERT_NOT):
+            continue
+        if kind not in (sre.MAX_REPEAT, sre.MIN_REPEAT):
+            before = ""
+            continue
+        least, most, body = value
+        is_run = most >= _MANY and len(body) == 1 and body[0][0] in _SINGLE
+        if is_run:
+            source = _source(body)
+            if before and _shares_character(before, source, flags):
+                yield f"{before}*{source}*"
+            before = source
+        elif least:
+            before = ""
+
+
+_SINGLE = (sre.LITERAL, sre.NOT_LITERAL, sre.ANY, sre.IN)
+
+
+def _shares_character(first: str, second: str, flags: int) -> bool:
+    flags &= ~re.VERBOSE  # the parser has left the blanks out already
+    one, other = re.compile(first, flags), re.compile(second, flags)
+    return any(one.fullmatch(char) and other.fullmatch(char) for char in _SAMPLES)
+
+
+def _parts_of(kind: Any, value: Any) -> list[Any]:
+    if kind in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
+        return [value[2]]
+    if kind is sre.BRANCH:
+        return list(value[1])
+    if kind is sre.SUBPATTERN:
+        return [value[3]]
+    if kind is sre.ATOMIC_GROUP:
+        return [value]
+    if kind in (sre.ASSERT, sre.ASSERT_NOT):
+        return [value[1]]
+    return []

@@ -48,10 +48,10 @@ _ENTRY = re.compile(
     rf"^- (?:\w+ (?P<hit>{_ID}(?:#\w+(?:\.\d+)?)?) \[|\[\w+\] .*\((?P<rule>{_ID})\)(?:: .*)?$)",
     re.MULTILINE,
 )
-_OWN = re.compile(r"\[(?=\s*/?\s*recollect\b)", re.IGNORECASE)
+_OWN = re.compile(r"\[(?=\s*(?:/\s*)?recollect\b)", re.IGNORECASE)
 # Names of tags that hosts and models give a meaning: all that are made of several words, and some that are not.
 _TAG = re.compile(
-    r"<(?=\s*/?\s*(?:[a-z]\w*[-_:]\w|(?:system|human|user|assistant|invoke|parameter|thinking|result|tool|function)\b))",
+    r"<(?=\s*(?:/\s*)?(?:[a-z]\w*[-_:]\w|(?:system|human|user|assistant|invoke|parameter|thinking|result|tool|function)\b))",
     re.IGNORECASE,
 )
 # What cannot be seen tells a reader nothing, and a model perhaps something: controls, bidi, zero-width, selectors.
