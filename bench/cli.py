@@ -56,12 +56,13 @@ def crash(cycles: int, seed: int, as_json: bool) -> int:
 
 
 @bench.command()
+@click.option("--all", "every", is_flag=True, help="Also with words of every pattern; minutes.")
 @_as_json
-def patterns(as_json: bool) -> int:
+def patterns(every: bool, as_json: bool) -> int:
     """What texts that are made to be slow cost at each door: the worst CPU time."""
     from bench.pattern_cost import run_patterns
 
-    return _run(lambda folder, bar: run_patterns(folder, progress=bar), as_json)
+    return _run(lambda folder, bar: run_patterns(folder, every=every, progress=bar), as_json)
 
 
 @bench.command()

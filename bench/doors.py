@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from bench.threads import an_app
 from recollect.base.clock import FixedClock
@@ -115,7 +116,8 @@ class Doors:
             _said("assistant", text),
         ]
         path = self._transcript(lines)
-        self._ask(past_sessions.import_past, str(path))
+        with patch.object(past_sessions, "embed_imported", lambda _app: ()):
+            self._ask(past_sessions.import_past, str(path))
 
     def _transcript(self, lines: Any) -> Path:
         self._sessions += 1
