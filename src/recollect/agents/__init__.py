@@ -159,4 +159,18 @@ def utterances_by_line(host: str, tail: Tail) -> Iterator[tuple[Utterance, ...]]
     served = agent(host)
     if served.ABILITIES & {Ability.TRANSCRIPTS, Ability.PAST}:
         tail.wanted, tail.open = served.may_speak, served.open
-        yield from filter(None, (tuple(served.utterances(line)) for line in tail))
+        for line in tail:
+            try:
+                said = tuple(served.utterances(line))
+            except (
+                ValueError,
+                TypeError,
+                LookupError,
+                ArithmeticError,
+                AttributeError,
+                RecursionError,
+            ):
+                tail.skipped += 1  # of a form that nobody foresaw: one line less, not all after it
+                continue
+            if said:
+                yield said

@@ -261,7 +261,7 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
 
     def _result(self, line: Line, block: Line) -> Iterator[Utterance]:
         output, failed = _shown_output(block.get("content")), block.get("is_error") is True
-        refused = line.get("toolDenialKind") in _DENIALS
+        refused = text(line, "toolDenialKind") in _DENIALS
         result = self.result_utterance(
             line, text(block, "tool_use_id"), output, failed, refused=refused
         )
@@ -327,7 +327,7 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
 
     def origin(self, event: Event) -> Path | None:
         own = Path(event.transcript)
-        if not event.transcript or own.is_file():
+        if not event.transcript or os.path.isfile(own):
             return own if event.transcript else None
         if event.silent_s is None:
             return None
@@ -339,7 +339,7 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
                     for one in entries
                     if one.name.endswith(".jsonl")
                 ]
-        except OSError:
+        except (OSError, ValueError):  # the latter where the path cannot be one
             return None
         since_ns = answered.plus(seconds=-_ORIGIN_WITHIN_S).micros * 1_000
         young = [

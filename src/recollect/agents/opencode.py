@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from recollect.agents import Form, Level, Places, ServerPlace, Transcript, prompts
 from recollect.agents.base_agent import Agent, encode, inner, project_of, text
-from recollect.agents.transcript import Line, Utterance, Voice
+from recollect.agents.transcript import Line, Utterance, Voice, moment_of_ms
 from recollect.base.moment import Moment
 from recollect.base.structs import replace
 from recollect.base.text import storable
@@ -104,15 +104,15 @@ class OpenCode(Agent, host="opencode"):
         state = tuple(one.stat().st_mtime_ns if one.exists() else 0 for one in files)
         try:
             return io.BytesIO(_as_lines(path, state))
-        except ValueError:
+        except (ValueError, TypeError, AttributeError, RecursionError):
             raise OSError(errno.EINVAL, "not a session") from None
 
     def utterances(self, line: Line) -> Iterator[Utterance]:
         part, role = inner(line, "part"), text(line, "role").strip()
         state, said = inner(part, "state"), text(part, "text")
         at_ms = inner(state, "time").get("end") or inner(part, "time").get("end") or line.get("at")
-        at = Moment(int(at_ms) * 1_000).iso() if isinstance(at_ms, int | float) else ""
-        line = {"id": line.get("id"), "timestamp": at}
+        at = moment_of_ms(at_ms)
+        line = {"id": line.get("id"), "timestamp": at.iso() if at else ""}
         match part.get("type"), role, state.get("status"):
             case "text", "user", _ if part.get("synthetic") is True or part.get("ignored") is True:
                 yield self.utterance(line, Voice.INJECTION, said)
@@ -139,7 +139,7 @@ def _of_database(file: Path) -> Iterator[Transcript]:
         sizes = dict(database.execute(_SIZES, (_LINE_BYTES,)))
         rows = database.execute(_SESSIONS).fetchall()
     for id, parent, cwd, began_ms, changed_ms in rows:
-        began, changed = Moment(began_ms * 1_000), Moment(changed_ms * 1_000)
+        began, changed = moment_of_ms(began_ms), moment_of_ms(changed_ms) or Moment(0)
         why = "" if sizes.get(id) else "empty"
         yield Transcript(
             file / id,
@@ -156,14 +156,12 @@ def _of_database(file: Path) -> Iterator[Transcript]:
 def _of_file(file: Path) -> Transcript:
     try:
         session, size = json.loads(file.read_bytes()), 0
-        time = {
-            key: Moment(int(str(at_ms)) * 1_000) for key, at_ms in inner(session, "time").items()
-        }
+        time = {key: moment_of_ms(at_ms) for key, at_ms in inner(session, "time").items()}
         for part in _part_files(file):
             size += len(part.stem.encode()) + part.stat().st_size + _LINE_BYTES
-    except (OSError, ValueError, TypeError, AttributeError) as problem:
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as problem:
         return Transcript(file, problem=getattr(problem, "strerror", "") or "not a session")
-    parent, changed = text(session, "parentID"), time.get("updated", Moment(0))
+    parent, changed = text(session, "parentID"), time.get("updated") or Moment(0)
     return Transcript(
         file, parent or file.stem, file.stem if parent else "", text(session, "directory"), time.get("created"), size,
         changed, "" if size else "empty",
@@ -207,7 +205,8 @@ def _who_and_when(message: bytes) -> tuple[bytes, int]:
     role, at_ms = text(said, "role"), inner(said, "time").get("created")
     # Of a message of the agent: whether it sums up the session; of a person's: what it changed.
     role = "summary" if said.get("summary") is True else role
-    return role.encode(), int(at_ms) if isinstance(at_ms, int | float) else 0
+    at = moment_of_ms(at_ms) or Moment(0)
+    return role.encode(), at.micros // 1_000
 
 
 @contextmanager

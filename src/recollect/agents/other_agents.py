@@ -161,7 +161,7 @@ def _codex_result(output: object) -> tuple[str, bool | None]:
     ended = _CODEX_ENDED.search(head)
     if ended is None:
         return said, True if said.startswith("unsupported call") else None
-    return body if "\nOutput:\n" in f"\n{said}" else said, int(ended[1]) != 0
+    return body if "\nOutput:\n" in f"\n{said}" else said, ended[1].strip("-0") != ""
 
 
 # What hooks added. A person's text in the same tags cannot be told from it.
@@ -264,7 +264,7 @@ class Gemini(Agent, host="gemini"):
         """A chat names its project by a checksum: which folder that is of is said beside newer chats, and is found for
         older ones among the projects that are known and the folders that the chat itself names."""
         known = {_checksum(folder): folder for folder in (str(places.project or ""), *places.known)}
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, AttributeError, RecursionError):
             listed = inner(
                 json.loads((self.folder(places) / "projects.json").read_bytes()), "projects"
             )

@@ -24,6 +24,7 @@ from recollect.model.session import ToolCall
 
 # Agents write whole requests into their transcripts; what a person or a tool said is far below this.
 MAX_LINE_BYTES = 4_000_000
+_CALENDAR_ENDS_MS = 253_402_300_800_000  # the year 10,000
 _MAX_DEPTH = 5  # folders below the one that is searched; one more than agents make, in case all of it was copied
 
 Line = Mapping[str, object]
@@ -208,8 +209,15 @@ def _read_head(path: Path, read_head: ReadHead, open: Open) -> Transcript:
     )
 
 
+def moment_of_ms(written: object) -> Moment | None:
+    """None where it is no number, or none that a calendar knows."""
+    if not isinstance(written, int | float) or not 0 <= written < _CALENDAR_ENDS_MS:
+        return None
+    return Moment(int(written) * 1_000)
+
+
 def moment(written: str) -> Moment | None:
     try:
         return Moment.parse(written)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
