@@ -1,7 +1,12 @@
 """`forget --project` empties a project with one undo; `uninstall` says what stays."""
 
+from itertools import count
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from recollect.app.core import App
 from tests.cli.run import run
 
 
@@ -76,3 +81,26 @@ def test_uninstall_says_what_stays_where_and_how_to_remove_it():
     assert f"The folder .ai stays in 1 project: {Path.cwd() / '.ai'}." in said
     assert f"`rm -r {Path.cwd() / '.ai'}`" in said
     assert Path(".ai").is_dir()
+
+
+class Cut(BaseException):
+    """As sudden as a kill, for this process."""
+
+
+def test_what_is_cut_off_in_the_middle_put_nothing_away(monkeypatch: pytest.MonkeyPatch):
+    remember()
+    before, log = listed("--status", "active"), run("log", "--json").json
+    commit, calls = App.commit, count(1)
+
+    def cut_at_second(app: App, *given: Any, **more: Any) -> Any:
+        if next(calls) == 2:
+            raise Cut
+        return commit(app, *given, **more)
+
+    with monkeypatch.context() as patch, pytest.raises(Cut):
+        patch.setattr(App, "commit", cut_at_second)
+        run("forget", "--project", "--yes")
+
+    assert listed("--status", "active") == before
+    assert run("log", "--json").json == log
+    assert Path(".ai/memory/release-on-tuesday.md").exists()

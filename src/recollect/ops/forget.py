@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.app import language_model, note_files, notices
@@ -117,11 +118,12 @@ def _forget_project(app: App) -> Done:
         )
 
     summary = _summarize_project(app, project.name, standing)
-    parts: list[Done] = []
-    with app.as_one_change():
+    # One transaction, and files last: a kill leaves all of it or none, but for a file that was just being moved.
+    whole = nullcontext() if app.dry_run else app.writer(Scope.PROJECT).transaction()
+    with app.as_one_change(), whole:
+        parts = [app.commit(Scope.PROJECT, "forget", make, lambda _: summary)]
         if file_ids:
             parts.append(notes.forget_files(app, tuple(file_ids)))
-        parts.append(app.commit(Scope.PROJECT, "forget", make, lambda _: summary))
     return replace(memories.as_one(parts), summary=summary)
 
 
