@@ -2,7 +2,10 @@
 files and memories agree, the next command works, and nothing that was made for a moment stays."""
 
 import shutil
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,7 @@ from recollect.base.paths import home
 from recollect.base.settings import environment
 from recollect.model.plan import Create
 from recollect.model.result import Scope
-from tests.cli.run import run
+from tests.cli.run import program, run
 from tests.hostile.killed import count_calls, files_below, killed_at, moments
 from tests.ops.conftest import Opens
 from tests.values import NOW, act, messages, plan, thread
@@ -138,3 +141,64 @@ def leftovers(expected: set[str]) -> set[str]:
         for name in found - expected
         if not name.endswith(("-wal", "-shm")) and "/backups/" not in name and "log" not in name
     }
+
+
+# The disk
+
+
+@pytest.fixture
+def small_disk(filled: None) -> Iterator[Path]:
+    """The home on a disk of its own, of a few megabytes."""
+    place = home(environment())
+    kept = place.with_name("kept")
+    shutil.copytree(place, kept)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "none", str(place)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("cannot mount a disk here")
+    shutil.copytree(kept, place, dirs_exist_ok=True)
+    yield place
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@contextmanager
+def full(place: Path) -> Iterator[None]:
+    ballast = place / "ballast"
+    with suppress(OSError), ballast.open("wb") as file:
+        while True:
+            file.write(bytes(4096))
+            file.flush()
+    try:
+        yield
+    finally:
+        ballast.unlink()
+
+
+@contextmanager
+def read_only(place: Path) -> Iterator[None]:
+    subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["mount", "-o", "remount,rw", str(place)], check=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts a disk")
+@pytest.mark.parametrize("trouble", [full, read_only], ids=lambda trouble: trouble.__name__)
+@pytest.mark.parametrize("prepare", SCENES, ids=lambda prepare: prepare.__name__)
+def test_a_command_on_a_disk_that_takes_nothing_says_so_and_changes_nothing(
+    small_disk: Path,
+    prepare: Callable[[], list[str]],
+    trouble: Callable[[Path], AbstractContextManager[None]],
+):
+    command = prepare()
+    before, files = state(), files_below(Path(".ai"))
+    with trouble(small_disk):
+        ended = program(*command)
+
+    said = ended.stderr.decode()
+    assert ended.returncode not in (0, 1), (command, ended)
+    assert "Traceback" not in said
+    assert len(said.splitlines()) >= 2, f"what is the matter, and what to do: {said}"
+    assert (state(), files_below(Path(".ai"))) == (before, files)
+    assert run("verify").code == 0
+    assert run(*command).code == 0

@@ -75,6 +75,7 @@ class App:
         self.turn_vectors: dict[str, list[bytes]] | None = None
         self._open: dict[tuple[Path | None, bool], SqliteStore] = {}
         self._found: Counter[str] = Counter()
+        self._put_back: list[Callable[[], None]] | None = None
         self._change = ""  # the id of what is committed as one change
         self.queued_changes: set[str] = set()  # for the team
         self.is_unsent = False  # some of them wait
@@ -334,7 +335,7 @@ class App:
             act = self.change_header(op, summary, actor=actor)
             try:
                 with (
-                    store.transaction() if plan.files else nullcontext(),
+                    self.file_transaction(store) if plan.files else nullcontext(),
                     self._queued(scope, store, plan, act),
                 ):
                     wrote = store.apply(plan, act)
@@ -356,6 +357,29 @@ class App:
         finally:
             self._change = ""
 
+    @contextmanager
+    def file_transaction(self, store: LocalStore) -> Iterator[None]:
+        """A transaction that may change files of notes: where it fails, also at its very end (a full disk), the files
+        are put back. One within another hands its files on to it."""
+        outer, mine = self._put_back, list[Callable[[], None]]()
+        self._put_back = mine
+        try:
+            with store.transaction():
+                yield
+        except BaseException:
+            for put_back in reversed(mine):
+                put_back()
+            raise
+        finally:
+            self._put_back = outer
+        if outer is not None:
+            outer.extend(mine)
+
+    def files_changed(self, put_back: Callable[[], None]) -> None:
+        """Within a `file_transaction`, what puts them back."""
+        if self._put_back is not None:
+            self._put_back.append(put_back)
+
     def undo(self, scope: Scope, entry: Entry) -> Done:
         """Takes a change back: what it did to memory, and to the files of notes."""
         summary = f"Undid {entry.op}: {entry.summary}"
@@ -364,7 +388,7 @@ class App:
         touched = entry.memories
         if entry.unlisted:
             touched = store.undo(entry.change, act, dry_run=True).touched()
-        with store.transaction(), self._queued(scope, store, touched, act):
+        with self.file_transaction(store), self._queued(scope, store, touched, act):
             plan = store.undo(entry.change, act, dry_run=self.dry_run)
             if self.dry_run:
                 return Done(summary, plan, scope, None, dry_run=True)

@@ -207,7 +207,8 @@ def notes_called_in_part(app: App, name: str) -> list[str]:
 
 
 def write(app: App, scope: Scope, store: Store, changes: Sequence[FileChange]) -> None:
-    """All or none, in the transaction of the rest of the plan. Conflict where a file is not what the plan knew."""
+    """All or none, in the transaction of the rest of the plan: where that fails, they are put back. Conflict where a
+    file is not what the plan knew."""
     vault = vault_of(app, scope)
     texts: list[tuple[str, str]] = []  # before and after
     for change in changes:
@@ -229,15 +230,20 @@ def write(app: App, scope: Scope, store: Store, changes: Sequence[FileChange]) -
             )
         texts.append((before, change.apply(before)))
     done: list[tuple[FileChange, str, str]] = []
+
+    def put_back() -> None:
+        for change, before, after in reversed(done):
+            with suppress(RecollectError):
+                _write(vault, change, before, after)
+
     try:
         for change, (before, after) in zip(changes, texts, strict=True):
             _write(vault, change, before, after)
             done.append((change.inverse(), after, before))
     except RecollectError:
-        for change, before, after in reversed(done):
-            with suppress(RecollectError):
-                _write(vault, change, before, after)
+        put_back()
         raise
+    app.files_changed(put_back)
     for change in changes:
         if change.old_path and change.old_path != change.new_path:
             NOTE_FILES.remove(store, change.old_path)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.app import language_model, note_files, notices
@@ -119,7 +119,9 @@ def _forget_project(app: App) -> Done:
 
     summary = _summarize_project(app, project.name, standing)
     # One transaction, and files last: a kill leaves all of it or none, but for a file that was just being moved.
-    whole = nullcontext() if app.dry_run else app.writer(Scope.PROJECT).transaction()
+    whole: AbstractContextManager[None] = nullcontext()
+    if not app.dry_run:
+        whole = app.file_transaction(app.writer(Scope.PROJECT))
     with app.as_one_change(), whole:
         parts = [app.commit(Scope.PROJECT, "forget", make, lambda _: summary)]
         if file_ids:
