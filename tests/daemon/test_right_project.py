@@ -18,7 +18,7 @@ import pytest
 from recollect.base.project import ID_FILE
 from recollect.wire import stub
 from tests.cli.run import Ran, run
-from tests.daemon.real import House
+from tests.daemon.real import House, soon
 from tests.team.people import ROOT, git, make_repository
 
 PNPM = "Use pnpm, never npm."
@@ -231,6 +231,8 @@ def test_a_folder_that_becomes_a_repository_keeps_its_memory_and_may_move(machin
 
     git(folder, "init")
     assert PNPM in told(machine.begin(folder))
+    # The reply comes first; then the repository gets the id by which it is known after a move.
+    assert soon((folder / ".git" / "recollect-id").exists)
     moved = folder.rename(folder.with_name("renamed"))
     assert PNPM in told(machine.begin(moved))
     other_repository(folder)

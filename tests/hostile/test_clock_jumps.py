@@ -11,7 +11,7 @@ from recollect.jobs import transcripts
 from recollect.model.query import Query
 from recollect.model.result import Scope
 from recollect.model.session import EventName
-from recollect.ops import erasure, notes, rules
+from recollect.ops import notes, purge, rules
 from recollect.ops.past_sessions import catch_up
 from tests.cli.run import run
 from tests.hooks.talk import Talk
@@ -53,7 +53,7 @@ def standing(app: App) -> set[tuple[str, str]]:
 
 def run_jobs(app: App) -> None:
     """Each until it has nothing more to do."""
-    for job in (transcripts.work, tick, erasure.work):
+    for job in (transcripts.work, tick, purge.work):
         memo = Memo()
         steps = 0
         while job(app, memo):

@@ -101,6 +101,7 @@ def test_what_a_neighbour_collects_opens_nothing(
     with running(shop) as ui:
         page = _enter(window, ui)
         expect(page.locator("#feed")).to_be_attached()
+        expect(page.locator(".switch button").first).to_be_hidden()  # the script has begun
         page.get_by_label("Theme").select_option("dark")
         expect(page.locator("html")).to_have_attribute("data-theme", "dark")
         secrets = [cookie["value"] for cookie in window.cookies() if cookie["name"] != "theme"]
