@@ -8,6 +8,7 @@ import pytest
 from recollect.app import rule_keeping
 from recollect.app.core import App
 from recollect.base.errors import BadInput
+from recollect.capture import dictated_rules
 from recollect.model.memory import Lane, Rule, RuleType, Status
 from recollect.model.result import Scope
 from recollect.ops import health, memories, rules
@@ -290,3 +291,12 @@ def test_an_unsure_opposite_waits_and_says_what_it_may_contradict(app: App):
     rules.settle(app, card.memory.id, old.id, keep=rules.Keep.NEWER)
     assert in_force(app) == ["Do not push until i say so."]
     assert kept(app, old.id).superseded_by == card.memory.id
+
+
+def test_a_long_dictated_list_is_kept_up_to_a_limit_and_the_notice_says_how_many_are_left(app: App):
+    items = "".join(f"- use tool{number} for job{number}\n" for number in range(400))
+
+    notice = hear(app, f"remember:\n{items}")
+
+    assert len(in_force(app)) == dictated_rules.MAX_RULES
+    assert f"{400 - dictated_rules.MAX_RULES} more rules dictated at once not kept" in notice

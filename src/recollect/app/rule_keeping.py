@@ -12,7 +12,7 @@ from recollect.app.core import App
 from recollect.app.states import count_captured
 from recollect.base.errors import BadInput, ModelError
 from recollect.base.moment import Moment
-from recollect.base.text import first_line_title, storable
+from recollect.base.text import counted, first_line_title, storable
 from recollect.capture import rule_relations, rule_standing, turns
 from recollect.capture.prompt_rules import find_rules, learned_judge
 from recollect.capture.prompt_text import Action, Draft, FoundRule
@@ -70,7 +70,12 @@ def capture_prompt(
         type=verdict.rule_type,
         why=verdict.reason,
     )
-    return kept_notice(app, kept)
+    notice = kept_notice(app, kept)
+    if draft.left_out:
+        left_out = f"{counted(draft.left_out, 'more rule')} dictated at once not kept: say the rest in another prompt"
+        app.log.line("capture", session=session, dropped=f"{draft.left_out} dictated too many")
+        notice = f"{notice} \u00b7 {left_out}" if notice else f"Recollect: {left_out}"
+    return notice
 
 
 def keep_rules(

@@ -15,6 +15,8 @@ from recollect.capture import prompt_text
 from recollect.capture.tables import table
 
 _MAX_RULE_CHARS = 400
+# Each rule is compared with all others; a longer list is a document, and is said to be left out.
+MAX_RULES = 30
 _COLONS = (":", "\uff1a")
 _BULLETS = ("-", "*", "\u2022", "+")
 _SENTENCE_ENDS = (".", "!", "?", "\u3002", "\uff01", "\uff1f")
@@ -23,6 +25,7 @@ _SENTENCE_ENDS = (".", "!", "?", "\u3002", "\uff01", "\uff1f")
 class Dictation(NamedTuple):
     rules: tuple[str, ...]  # worded as they were typed
     rest: str  # the text without them
+    left_out: int = 0  # how many more were dictated than are kept at once
 
 
 def take_out(text: str) -> Dictation:
@@ -47,7 +50,9 @@ def take_out(text: str) -> Dictation:
         else:
             is_listing = False
             rest.append(line)
-    return Dictation(tuple(_worded(words) for words in rules if words), "\n".join(rest))
+    dictated = [words for words in rules if words]
+    kept = tuple(_worded(words) for words in dictated[:MAX_RULES])
+    return Dictation(kept, "\n".join(rest), left_out=len(dictated) - len(kept))
 
 
 def _is_own(seen: str) -> bool:

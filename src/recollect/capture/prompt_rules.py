@@ -90,12 +90,21 @@ def find_rules(text: str) -> Draft:
     """The rules that a prompt dictates ("remember: ..."), and those that it states besides."""
     if command := read_memory_command(text):
         return _told_outright(command)
-    dictation = dictated_rules.take_out(text.replace("\r\n", "\n").replace("\r", "\n"))
-    draft = _find_stated(dictation.rest)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    dictation = dictated_rules.take_out(_ends_of(text))
     if not dictation.rules:
-        return draft
+        return _find_stated(text)
+    draft = _find_stated(dictation.rest)
     dictated = tuple(_dictated_rule(draft, words) for words in dictation.rules)
-    return replace(draft, found=(*dictated, *draft.found), dropped="")
+    found = (*dictated, *draft.found)
+    return replace(draft, found=found, dropped="", left_out=dictation.left_out)
+
+
+def _ends_of(text: str) -> str:
+    """All of a text that may have been typed; of a longer one its beginning and its end."""
+    if len(text) <= MAX_CHARS:
+        return text
+    return f"{text[: MAX_CHARS // 2]}\n\n{text[-(MAX_CHARS // 2) :]}"
 
 
 def _dictated_rule(draft: Draft, words: str) -> FoundRule:
@@ -156,8 +165,7 @@ def judge_prompt(text: str) -> Draft:
     spoken = language(language_code(text))
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2019", "'")
     text = text.replace(prompt_text.BLOT, " ").replace(prompt_text.QUOTE, " ").expandtabs(4).strip()
-    if len(text) > MAX_CHARS:
-        text = f"{text[: MAX_CHARS // 2]}\n\n{text[-(MAX_CHARS // 2) :]}"
+    text = _ends_of(text)
     if not any(map(str.isalpha, text)):
         return Draft(text, spoken, dropped="no words")
     seen = prompt_text.masked(text)

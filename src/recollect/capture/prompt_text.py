@@ -65,6 +65,7 @@ class Draft(Struct):
         FoundRule, ...
     ] = ()  # what looks like a rule by its form and is dropped all the same
     dropped: str = ""  # why nothing is kept of it; empty while something may be
+    left_out: int = 0  # rules that were dictated and are too many to keep at once
 
     def drop(self, reason: str = NOTHING_LASTING) -> Draft:
         return replace(self, dropped=reason, found=())
