@@ -50,6 +50,11 @@ def take_out(text: str) -> Dictation:
         else:
             is_listing = False
             rest.append(line)
+    return _limited(rules, rest)
+
+
+def _limited(rules: list[str], rest: list[str]) -> Dictation:
+    """The first of them, and how many more there are."""
     dictated = [words for words in rules if words]
     kept = tuple(_worded(words) for words in dictated[:MAX_RULES])
     return Dictation(kept, "\n".join(rest), left_out=len(dictated) - len(kept))
