@@ -60,7 +60,11 @@ class Machine:
     def begin(self, folder: Path) -> dict[str, Any]:
         """A session's start, through the program that agents call."""
         self._sessions += 1
-        return self.hook(folder, "SessionStart", f"s-{self._sessions}", source="startup")
+        finished = self.house.status()["answered"]
+        reply = self.hook(folder, "SessionStart", f"s-{self._sessions}", source="startup")
+        # The reply comes before what is written of it, such as the id of a new project.
+        assert soon(lambda: self.house.status()["answered"] > finished)
+        return reply
 
     def say(self, folder: Path, prompt: str) -> None:
         self.hook(folder, "UserPromptSubmit", f"s-{self._sessions}", prompt=prompt, prompt_id="p-1")

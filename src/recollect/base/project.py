@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from recollect.base.errors import HomeRefused, NotFound
 from recollect.base.files import (
     PRIVATE_FILE,
+    PRIVATE_FOLDER,
     create_new,
     make_private_folder,
     read_limited,
@@ -343,8 +344,7 @@ def make_store_folder(projects: Path, project: Project) -> Path:
     folder = store_folder(projects, project)
     if folder is None:
         offered = [store.folder.name for store in lookalikes(projects, project)]
-        folder = _free_folder(projects, project)
-        make_private_folder(folder)
+        folder = _make_folder(projects, project)
         if offered:
             write_private(folder / _OFFERED, "\n".join(offered) + "\n")
     if not os.path.isdir(_card(folder).get("root", "")):
@@ -352,14 +352,23 @@ def make_store_folder(projects: Path, project: Project) -> Path:
     return folder
 
 
-def _free_folder(projects: Path, project: Project) -> Path:
-    """The store of another tree that was at this path may have the name."""
+def _make_folder(projects: Path, project: Project) -> Path:
+    """Another process may make it at the same moment: then it is that one. The store of another tree that was at this
+    path may have the name: then it gets a number."""
     name, end = _safe_name(project), _end(project.key)
     folder, number = projects / f"{name}{end}", 1
-    while os.path.lexists(folder):
-        number += 1
-        folder = projects / f"{name}-{number}{end}"
-    return folder
+    while True:
+        try:
+            os.mkdir(folder, PRIVATE_FOLDER)
+        except FileExistsError:
+            made_meanwhile = _own_folder(projects, project)
+            if made_meanwhile is not None:
+                return _resolve_attached(projects, made_meanwhile)
+            number += 1
+            folder = projects / f"{name}-{number}{end}"
+        else:
+            os.chmod(folder, PRIVATE_FOLDER)  # whatever the umask
+            return folder
 
 
 def _safe_name(project: Project) -> str:
