@@ -276,7 +276,7 @@ def test_what_is_dictated_is_in_force_word_for_word(call: str, words: str):
     [found] = find_rules(f"{call} {words}").found
 
     assert found.action is Action.STORED
-    assert found.rule.rstrip(".").lower() == words.lower()
+    assert found.rule == words
 
 
 def test_what_is_dictated_stands_beside_a_task_and_beside_other_rules():
@@ -284,7 +284,7 @@ def test_what_is_dictated_stands_beside_a_task_and_beside_other_rules():
         "fix the login test please\nremember: we deploy on Tuesdays\nwe use pnpm here, not npm"
     )
 
-    assert [found.rule for found in draft.found] == ["We deploy on Tuesdays.", "Use pnpm, not npm."]
+    assert [found.rule for found in draft.found] == ["we deploy on Tuesdays", "Use pnpm, not npm."]
 
 
 def test_a_list_is_dictated_item_by_item():
@@ -293,9 +293,27 @@ def test_a_list_is_dictated_item_by_item():
     )
 
     assert [found.rule for found in draft.found] == [
-        "Amounts are integer cents.",
-        "Anna owns billing.",
+        "amounts are integer cents",
+        "Anna owns billing",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        (
+            "remember: deploys need approval\nremember: tests need docker",
+            ["deploys need approval", "tests need docker"],
+        ),
+        (
+            "remember: to release:\n1. tag the commit\n2. push the tag\nthanks",
+            ["to release: tag the commit; push the tag"],
+        ),
+        ("remember: - first thing\n- second thing", ["first thing", "second thing"]),
+    ],
+)
+def test_what_is_dictated_in_several_lines_is_kept_whole(text: str, rules: list[str]):
+    assert [found.rule for found in find_rules(text).found] == rules
 
 
 @pytest.mark.parametrize(

@@ -222,7 +222,12 @@ TEXTS = [
 def test_no_text_breaks_an_operation(app: App, op: Op, taken: Parameter):
     """Whatever else it needs is in order."""
     id = pinned(app, "An anchor.")
-    enough: dict[type, Any] = {str: id, tuple[str, ...]: (id,), Verdict: Verdict.USEFUL}
+    enough: dict[type, Any] = {
+        str: id,
+        tuple[str, ...]: (id,),
+        Verdict: Verdict.USEFUL,
+        rules.Keep: rules.Keep.BOTH,
+    }
     needs = {
         other.name: enough[other.type]
         for other in op.parameters

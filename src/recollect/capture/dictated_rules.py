@@ -1,7 +1,7 @@
 """What a person dictates to memory: the words after "remember:" at the beginning of a line, in whatever language.
 
-They are kept as they were typed; nothing judges them. A list below such a line is dictated item by item. Lines inside
-pasted text and code are not the person's own and dictate nothing.
+They are kept as they were typed; nothing judges them. A list below such a line is dictated item by item, or belongs to
+the words that introduce it ("to release:"). Lines inside code and quotes are not the person's own and dictate nothing.
 
 Does not decide where a rule holds or whether it is in force (prompt_rules.py).
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from recollect.base.text import clip, one_line
-from recollect.capture import prompt_text
 from recollect.capture.tables import table
 
 _MAX_RULE_CHARS = 400
@@ -19,7 +18,7 @@ _MAX_RULE_CHARS = 400
 MAX_RULES = 30
 _COLONS = (":", "\uff1a")
 _BULLETS = ("-", "*", "\u2022", "+")
-_SENTENCE_ENDS = (".", "!", "?", "\u3002", "\uff01", "\uff1f")
+_FENCES = ("```", "~~~")
 
 
 class Dictation(NamedTuple):
@@ -33,24 +32,52 @@ def take_out(text: str) -> Dictation:
     lines = text.split("\n")
     if not any(_dictated_words(line) is not None for line in lines):
         return Dictation((), text)
-    seen = prompt_text.masked(text)
-    rules: list[str] = []
-    rest: list[str] = []
-    is_listing = False
-    start = 0
+    listener = _Listener()
     for line in lines:
-        is_own = _is_own(seen[start : start + len(line)])
-        start += len(line) + 1
-        words = _dictated_words(line) if is_own else None
+        listener.hear(line)
+    return _limited([words.rstrip(";") for words in listener.rules], listener.rest)
+
+
+class _Listener:
+    """Takes a prompt line by line."""
+
+    def __init__(self) -> None:
+        self.rules: list[str] = []
+        self.rest: list[str] = []
+        self._is_code = False
+        self._is_listing = False
+
+    def hear(self, line: str) -> None:
+        if line.lstrip().startswith(_FENCES):
+            self._is_code = not self._is_code
+        words = None if self._is_code else _dictated_words(line)
+        item = _list_item(line) if self._is_listing else None
         if words is not None:
-            is_listing = not words
-            rules.append(words)
-        elif is_listing and line.strip().startswith(_BULLETS):
-            rules.append(line.strip().lstrip("".join(_BULLETS)).strip())
+            self._begin(words)
+        elif item is not None:
+            self._add_item(item)
         else:
-            is_listing = False
-            rest.append(line)
-    return _limited(rules, rest)
+            self._is_listing = False
+            self.rest.append(line)
+
+    def _begin(self, words: str) -> None:
+        item = _list_item(words)
+        self.rules.append(words if item is None else item)
+        self._is_listing = not words or words.endswith(_COLONS) or item is not None
+
+    def _add_item(self, item: str) -> None:
+        """To the words that introduce the list ("to release: tag the commit; push the tag"), else for itself."""
+        if self.rules[-1].endswith((*_COLONS, ";")):
+            self.rules[-1] = f"{self.rules[-1]} {item};"
+        else:
+            self.rules.append(item)
+
+
+def _list_item(line: str) -> str | None:
+    """What stands behind a bullet or a number; None for a line that has none."""
+    mark, _, item = line.strip().partition(" ")
+    is_numbered = mark[:-1].isdigit() and mark.endswith((".", ")"))
+    return item.strip() if mark in _BULLETS or is_numbered else None
 
 
 def _limited(rules: list[str], rest: list[str]) -> Dictation:
@@ -58,11 +85,6 @@ def _limited(rules: list[str], rest: list[str]) -> Dictation:
     dictated = [words for words in rules if words]
     kept = tuple(_worded(words) for words in dictated[:MAX_RULES])
     return Dictation(kept, "\n".join(rest), left_out=len(dictated) - len(kept))
-
-
-def _is_own(seen: str) -> bool:
-    """The beginning of the line is neither pasted nor quoted."""
-    return not seen.lstrip().startswith((prompt_text.BLOT, prompt_text.QUOTE))
 
 
 def _dictated_words(line: str) -> str | None:
@@ -78,12 +100,7 @@ def _dictated_words(line: str) -> str | None:
 
 
 def _worded(words: str) -> str:
-    """As it was typed, as a sentence: with a capital and a full stop. A name keeps its case (`makeUser`, iOS)."""
-    line = clip(one_line(words), _MAX_RULE_CHARS)
-    first = line.split(maxsplit=1)[0]
-    if first.islower() and first.rstrip(",").isalpha():
-        line = line[0].upper() + line[1:]
-    return line if line.endswith(_SENTENCE_ENDS) else f"{line}."
+    return clip(one_line(words), _MAX_RULE_CHARS)
 
 
 _CALLS = {name: frozenset(words) for name, words in table("dictation.toml").items()}

@@ -69,17 +69,27 @@ def _parts(args: Sequence[str], flags: Mapping[str, Flag]) -> list[_Part]:
         if arg == "--":
             parts += [_Part([rest], is_option=False, is_plain=True) for rest in waiting]
             break
-        name, has_value, value = arg.partition("=")
-        flag = flags.get(name) if arg.startswith("-") else None
-        if flag is None or (has_value and not (flag.takes_value and flag.fits(value))):
-            parts.append(_Part([arg], is_option=False))
-        elif has_value or not flag.takes_value:
-            parts.append(_Part([arg], is_option=True))
-        elif waiting and waiting[0] != "--" and flag.fits(waiting[0]):
-            parts.append(_Part([arg, waiting.pop(0)], is_option=True))
-        else:
-            parts.append(_Part([arg], is_option=False))
+        has_words = any(not part.is_option for part in parts)
+        parts.append(_next_part(arg, waiting, flags, has_words=has_words))
     return parts
+
+
+def _next_part(
+    arg: str, waiting: list[str], flags: Mapping[str, Flag], *, has_words: bool
+) -> _Part:
+    """A word, or an option with its value, which is taken from those that wait."""
+    name, has_value, value = arg.partition("=")
+    flag = flags.get(name) if arg.startswith("-") else None
+    if flag is None:
+        return _Part([arg], is_option=False)
+    if has_value:
+        return _Part([arg], is_option=flag.takes_value and flag.fits(value))
+    if not flag.takes_value:
+        return _Part([arg], is_option=True)
+    if waiting and waiting[0] != "--" and flag.fits(waiting[0]):
+        return _Part([arg, waiting.pop(0)], is_option=True)
+    # Alone, its value is missing, which click says; after words it is one of them ("what is --limit").
+    return _Part([arg], is_option=not waiting and not has_words)
 
 
 def _refuse_misspelt(

@@ -271,12 +271,20 @@ def _value(p: Parameter, given: Any) -> Any:
     given = p.default if given is None else given
     if p.arg.stdin and given == "-":
         return _from_stdin()
-    for member in _members(p.type):
-        if str(member).lower() == str(given).lower():
-            return member
+    if _members(p.type) and given is not p.default:
+        return _member(p, given)
     if typing.get_origin(p.type) is tuple and isinstance(given, str):
         return tuple(part.strip() for part in given.split(",") if part.strip())
     return given
+
+
+def _member(p: Parameter, given: Any) -> Any:
+    """The choice that was meant, however it is spelled."""
+    by_name = {str(member).lower(): member for member in _members(p.type)}
+    if str(given).lower() in by_name:
+        return by_name[str(given).lower()]
+    hint = "`recollect COMMAND --help` explains them."
+    raise BadInput(f"{given!r} is none of: {', '.join(by_name)}.", hint=hint)
 
 
 def _from_stdin() -> str:

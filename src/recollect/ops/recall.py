@@ -125,7 +125,7 @@ def search(
     found = _find(app, asked, scope)
     record_recall(app, found)
     is_explained = explain or numbers
-    beyond = sum(drop.reason == BEYOND_LIMIT for drop in found.drops)
+    beyond = sum(drop.reason == BEYOND_LIMIT for drop in found.drops) if found.found else 0
     drops = found.drops if is_explained else ()
     return replace(found, explained=is_explained, numbers=numbers, drops=drops, beyond=beyond)
 

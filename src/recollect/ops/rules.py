@@ -194,7 +194,7 @@ def settle(
     id: Annotated[str, Arg("One of the two rules.", metavar="ID")],
     other: Annotated[str, Arg("The other one.", metavar="ID")],
     *,
-    keep: Annotated[Keep, Arg("What stays in force.")] = Keep.BOTH,
+    keep: Annotated[Keep, Arg("What stays in force.")],
 ) -> Done:
     """The rule that does not stay is superseded by the other, or archived where it is in another store."""
     # Of two that were said in the same second, the one that is tagged with the other came later.
