@@ -1,4 +1,4 @@
-"""What a person dictates to memory: the words after "remember:" at the beginning of a line, in whatever language.
+"""What a person dictates to memory: the words after "remember:" at the beginning of a line, in 13 languages.
 
 They are kept as they were typed; nothing judges them. A list below such a line is dictated item by item, or belongs to
 the words that introduce it ("to release:"). Lines inside code and quotes are not the person's own and dictate nothing.
