@@ -34,6 +34,22 @@ def test_the_same_holds_for_pairs_that_were_not_looked_at_while_it_was_made(
     assert relation(new, old) in EXPECTED[expected]
 
 
+# What must not be made of a pair, whatever else is: a rule would be lost.
+LOSSES = {
+    "same": {Relation.OPPOSED},
+    "replaced": {Relation.SAME},
+    "both": {Relation.SAME, Relation.OPPOSED, Relation.AMENDED},
+}
+
+
+@pytest.mark.parametrize("near", [None, 0.97])
+@pytest.mark.parametrize(("old", "new", "meant"), cases("rule_pairs", "another_hand"))
+def test_no_rule_is_lost_in_pairs_that_somebody_else_wrote(
+    old: str, new: str, meant: str, near: float | None
+):
+    assert relation(new, old, near) not in LOSSES[meant]
+
+
 @pytest.mark.parametrize(("new", "old"), cases("rule_relations", "opposed"))
 def test_the_other_choice_the_opposite_and_another_value_contradict(new: str, old: str):
     assert relation(new, old).replaces

@@ -191,7 +191,8 @@ def _spell_out(rule: str) -> str:
     said = _PATTERNS.reason.sub("", _PATTERNS.courtesy.sub("", said))
     said = _PATTERNS.french_no_more.sub(r"\1\2", said)
     said = _PATTERNS.stop_doing.sub("not ", _PATTERNS.only_there.sub("only_there ", said))
-    said = _PATTERNS.filler.sub("", _PATTERNS.no_longer.sub("not", said))
+    said = _PATTERNS.in_place_of.sub("not", _PATTERNS.no_longer.sub("not", said))
+    said = _PATTERNS.filler.sub("", said)
     return _PATTERNS.clitic.sub(r"\1' ", said)
 
 

@@ -124,6 +124,8 @@ def _other_choice(new: RuleFacts, old: RuleFacts) -> Relation | None:
             return Relation.UNSURE if new.adds or old.adds else Relation.OPPOSED
         if new.rejected & _chosen(choice, old):
             return _named_replacement(new, old) or Relation.UNSURE
+        if _is_said_of_more(new, old, choice):
+            return Relation.UNSURE
     return None
 
 
@@ -162,6 +164,14 @@ def _is_about_the_same(new: RuleFacts, old: RuleFacts, choice: Choice) -> bool:
         and new.exceptions == old.exceptions
         and is_same_way
     )
+
+
+def _is_said_of_more(new: RuleFacts, old: RuleFacts, choice: Choice) -> bool:
+    """Both choose for the same place, and one of them says more: "Use tabs" after "Indent with 4 spaces"."""
+    mine = _rest(new, choice)
+    theirs = _rest(old, choice)
+    is_part = mine <= theirs or theirs <= mine
+    return is_part and new.where - choice.topics == old.where - choice.topics
 
 
 def _rest(facts: RuleFacts, choice: Choice) -> frozenset[str]:
