@@ -2,18 +2,20 @@
 which ones an agent left, and how a file that grows is read."""
 
 import hashlib
+import io
 import json
 import os
 import shutil
 import sys
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.agents import Cursor, Places, Tail, Transcript, agent, utterances
+from recollect.agents import Cursor, Places, Tail, Transcript, agent, transcript, utterances
 from recollect.agents.transcript import MAX_LINE_BYTES, Utterance, Voice
 from recollect.base.moment import Moment
 from recollect.model.session import SubagentState, ToolAction
@@ -339,6 +341,32 @@ def test_garbage_is_counted_and_passed_over(tmp_path: Path, garbage: str):
     tail = Tail(write(tmp_path / "t.jsonl", line("before"), GARBAGE[garbage], b"", line("after")))
     assert [one.text for one in utterances(HOST, tail)] == ["before", "after"]
     assert tail.skipped == 1
+
+
+class Counted(io.FileIO):
+    """A file that knows how much of it was read."""
+
+    bytes_read = 0
+
+    def readinto(self, buffer: Any) -> int | None:
+        count = super().readinto(buffer)
+        Counted.bytes_read += count or 0
+        return count
+
+
+def test_a_line_without_an_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A file of a terabyte of holes took minutes, and kept a daemon from ending."""
+    monkeypatch.setattr(transcript, "ENDLESS_LINE_BYTES", 2 * MAX_LINE_BYTES)
+    path = write(tmp_path / "t.jsonl", line("before"))
+    begun = path.stat().st_size
+    with open(path, "r+b") as file:
+        file.truncate(1 << 40)
+
+    tail = Tail(path, open=lambda path: io.BufferedReader(Counted(path)))
+
+    assert [one.text for one in utterances(HOST, tail)] == ["before"]
+    assert tail.cursor.offset == begun, "what may still be written is not passed over"
+    assert Counted.bytes_read < 4 * MAX_LINE_BYTES
 
 
 def test_a_transcript_that_is_not_there_says_nothing(tmp_path: Path):

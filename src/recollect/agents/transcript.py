@@ -24,6 +24,8 @@ from recollect.model.session import ToolCall
 
 # Agents write whole requests into their transcripts; what a person or a tool said is far below this.
 MAX_LINE_BYTES = 4_000_000
+# What goes on longer than this without a line's end is no transcript: a device's image, a file of a terabyte of holes.
+ENDLESS_LINE_BYTES = 256_000_000
 _CALENDAR_ENDS_MS = 253_402_300_800_000  # the year 10,000
 _MAX_DEPTH = 5  # folders below the one that is searched; one more than agents make, in case all of it was copied
 
@@ -126,9 +128,18 @@ def _next_line(file: BinaryIO) -> bytes | None:
     line = file.readline(MAX_LINE_BYTES + 1)
     if line.endswith(b"\n") or len(line) <= MAX_LINE_BYTES:
         return line if line.endswith(b"\n") else b""
-    while (rest := file.readline(1 << 16)) and not rest.endswith(b"\n"):
-        pass
-    return None if rest else b""
+    return None if pass_line(file) else b""
+
+
+def pass_line(file: BinaryIO) -> bool:
+    """Moves behind the end of the line that the file stands in. False: it has no end, or none within reach."""
+    stop = file.tell() + ENDLESS_LINE_BYTES
+    while part := file.readline(1 << 16):
+        if part.endswith(b"\n"):
+            return True
+        if file.tell() >= stop:
+            return False
+    return False
 
 
 def _mark(file: BinaryIO, offset: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from recollect.agents.transcript import Cursor
+from recollect.agents.transcript import Cursor, pass_line
 from recollect.app.states import READ_ATTEMPTS, SET_ASIDE, ReadAttempt, ReadTranscript, SetAsideLine
 from recollect.base.errors import RecollectError
 from recollect.base.moment import Moment
@@ -55,8 +55,7 @@ def set_aside(store: LocalStore, one: ReadTranscript, now: Moment) -> Cursor:
     start = end = one.last.cursor.offset
     with suppress(OSError), open(one.path, "rb") as file:
         file.seek(start)
-        while (part := file.readline(1 << 20)) and not part.endswith(b"\n"):
-            pass
+        pass_line(file)
         end = file.tell()
     line = SetAsideLine(path=one.path, offset=start, size=end - start, at=now)
     SET_ASIDE.write(store, [*SET_ASIDE.read(store), line])
