@@ -15,6 +15,7 @@ import pytest
 from recollect.agents import Cursor
 from recollect.app import rule_keeping
 from recollect.app.core import App
+from recollect.app.embedding import fill_vectors
 from recollect.app.states import CURSORS, TURN_VECTORS, ReadPart, ReadTranscript, read_text
 from recollect.base.errors import BadInput, Conflict, NoProject, NotFound
 from recollect.base.moment import Moment
@@ -642,6 +643,30 @@ def test_a_later_session_goes_on_with_what_means_the_same(project: Path, app: Ap
     }
 
 
+def test_vectors_that_a_daemon_makes_meanwhile_do_not_change_the_threads_of_an_import(
+    project: Path, app: App, open_app: Opens
+):
+    edit = {"file_path": "nightly/invoice.py"}
+    first = Past("s-1").said("Make the nightly run skip what was sent").called("Edit", edit, "ok")
+    first.answered("The nightly run now skips what was sent.")
+    again = Past("s-2", SPRING.plus(days=1)).said("Bills of customers stay away since yesterday")
+    again.answered("Nothing goes out where a queue is full.")
+    subjects = Subjects(app.embedder)
+    app._embedder = subjects
+    import_past(app)
+    alone = turns_by_thread(app)
+    memories.undo(app)
+
+    def fill_as_a_daemon_does(_done: float, _total: float, _what: str = "") -> None:
+        fill_vectors(open_app(project).writer(Scope.PROJECT), subjects, 100)
+
+    app.progress = fill_as_a_daemon_does
+    import_past(app)
+
+    assert len(alone) == 2
+    assert turns_by_thread(app) == alone
+
+
 def turns_by_thread(app: App) -> set[frozenset[str]]:
     held = (said for _, said in app.reader(Scope.PROJECT).each() if said)
     return {frozenset(message.id for message in said) for said in held}
@@ -690,6 +715,43 @@ def test_an_import_that_was_cut_off_makes_the_threads_of_one_that_was_not(
     assert cuts > 3
     assert turns_by_thread(open_app(project)) == whole
     assert not TURN_VECTORS.find_all(open_app(project).reader(Scope.PROJECT))
+
+
+def learned(app: App) -> list[tuple[str, ...]]:
+    """All that sessions left here, without the ids and the keys that each home draws."""
+    return sorted(
+        (
+            memory.kind,
+            memory.group,
+            memory.title,
+            memory.body,
+            *(f"{message.id} {message.content}" for message in said),
+        )
+        for memory, said in app.reader(Scope.PROJECT).each()
+    )
+
+
+def test_what_sessions_leave_does_not_depend_on_when_their_files_were_written(
+    project: Path, app: App, open_app: Opens
+):
+    edit = {"file_path": "cart/tax.py"}
+    broken_off = Past("z-parent").said("The cart shows the wrong tax for customers in Quebec", PNPM)
+    broken_off.called("Edit", edit, "ok")
+    fork = broken_off.fork("a-fork").said("Add QST on top of GST in cart/tax.py")
+    fork.called("Edit", edit, "ok")
+    other = worked(Past("s-3", SPRING.plus(days=1))).said("Rename the login button")
+    other.ran("make login", "no rule", failed=True)
+    import_past(app)
+    expected = learned(app)
+
+    memories.undo(app)
+    for place, past in enumerate((fork, broken_off, other)):  # copied just now, in another order
+        os.utime(past.path, (NOW.micros // 1_000_000 - 60 + place,) * 2)
+    elsewhere = open_app(project, home=project.parent / "another home")
+    import_past(elsewhere)
+
+    assert {row[1] for row in expected} == {"z-parent", "s-3"}, "a fork goes on with its parent"
+    assert learned(elsewhere) == expected
 
 
 @pytest.fixture

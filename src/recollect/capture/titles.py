@@ -309,7 +309,8 @@ def _worth(phrase: str, said: Counter[str]) -> float:
     words = [word.strip(_STRIP).casefold() for word in phrase.split()]
     content = set(terms.content(phrase)) - _WORDS.vague
     worth = 0.2 * min(len(content), 5) + (0.8 if terms.names(phrase) else 0.0)
-    worth += 0.25 * min(_MAX_CENTRAL, sum(min(3.0, math.log2(1 + said[word])) for word in content))
+    central = (min(3.0, math.log2(1 + said[word])) for word in content)
+    worth += 0.25 * min(_MAX_CENTRAL, math.fsum(central))  # the same in whichever order they come
     penalties = (
         (1.5, _CUES.only_code.fullmatch(phrase)),
         (2.5, _CUES.leans.match(phrase)),

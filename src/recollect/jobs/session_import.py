@@ -210,6 +210,12 @@ class PastApp(App):
         return Plan(tuple(changes))
 
 
+def _reading_order(one: Transcript) -> tuple[Moment, str, int, str, str]:
+    """The oldest first. A fork begins when its parent did, and holds more: when their files were written says nothing
+    once they were copied."""
+    return (one.began or one.changed, one.agent, one.size, one.session, one.path.name)
+
+
 class ImportReport(Struct, frozen=False):  # what an import read, and what became of it
     sessions: dict[str, str] = field(default_factory=dict)  # whose they are
     bytes: int = 0
@@ -246,9 +252,7 @@ class Importer:
 
     def read(self, transcripts: Sequence[Transcript]) -> ImportReport:
         read_before = {one.path: one for one in CURSORS.find_all(self._store).values()}
-        for one in sorted(
-            transcripts, key=lambda one: (one.began or one.changed, one.agent, one.changed)
-        ):
+        for one in sorted(transcripts, key=_reading_order):
             known = read_before.get(str(one.path)) or ReadTranscript(path=str(one.path))
             known = replace(known, session=one.session, host=one.host, agent=one.agent, cwd=one.cwd)
             is_read = known.is_live or is_session_live(self._store, one)
@@ -259,7 +263,7 @@ class Importer:
                         forget_session(self._store, one.session)
                 known = standing
                 is_read = known.last.cursor.offset == one.size and (
-                    known.last.ended or not self._is_over(one)
+                    known.last.ended or not self._is_over(one, known)
                 )
             self._step(one.size if is_read else min(one.size, known.last.cursor.offset))
             self.report.known += is_read
@@ -284,10 +288,18 @@ class Importer:
             forget_turn_vectors(self._store)
         return self.report
 
-    def _is_over(self, one: Transcript) -> bool:
-        """Nobody will say so any more."""
+    def _is_over(self, one: Transcript, read: ReadTranscript) -> bool:
+        """Nobody will say so any more. A copied or restored file is young, while what was said in it is as old as ever:
+        the same sessions must be over wherever they are imported."""
+        if one.agent or is_session_live(self._store, one):
+            return False
         still = self._app.wall_clock.now().plus(seconds=-ABANDONED_S)
-        return not one.agent and one.changed <= still and not is_session_live(self._store, one)
+        if one.changed <= still:
+            return True
+        if one.began is None:  # what was said has no times of its own
+            return False
+        spoken = [part.last_at for part in read.parts if part.last_at is not None]
+        return bool(spoken) and max(spoken) <= still
 
     def _record(
         self, one: Transcript, known: ReadTranscript, reading: Reading, piece: Piece
@@ -299,8 +311,10 @@ class Importer:
             replace(act, at=min(act.at if act.at > _BEFORE_AGENTS else undated, now))
             for act in acts
         ]
-        is_over = not piece.more and self._is_over(one)
-        after = known.with_part(change, reading.cursor, is_over, fresh)
+        after = known.with_part(change, reading.cursor, False, fresh)
+        is_over = not piece.more and self._is_over(one, after)
+        if is_over:
+            after = known.with_part(change, reading.cursor, True, fresh)
         ends_now = is_over and (bool(fresh) or (bool(known.parts) and not known.last.ended))
         part = known.session_part(reading.acts, fresh, ended=ends_now, past=True)
         reading.acts.extend(fresh)

@@ -253,7 +253,9 @@ def _candidates(
     if prepared.asked:
         held = app.turn_vectors or {}
         more = [(id, vector) for id in threads for vector in held.get(id, ())]
-        near = store.similarity(prepared.asked.model, prepared.asked.vector, list(threads), more)
+        # Passages of this very import may or may not have vectors by now, from a daemon: they do not count.
+        kept = [id for id in threads if id not in held]
+        near = store.similarity(prepared.asked.model, prepared.asked.vector, kept, more)
     at_hand = {id: place for place, id in enumerate(mark.threads)}
     return [
         Candidate(
