@@ -139,3 +139,25 @@ def test_a_transcript_that_is_none_stops_nobody(kind, machine: Machine, secret: 
     assert soon(lambda: "Tabs" in told(machine.begin(tree)))
     machine.begin(other)
     assert machine.house.status()["pid"]
+
+
+SLOW_SETTINGS = {
+    "blanks before a value that never ends": b"[core]\nworktree =" + b" " * 250_000 + b'"a"b\n',
+    "brackets": b'[core "' * 30_000,
+    "quotes": b"[core]\nworktree = " + b'a ""' * 60_000 + b"\n",
+    "larger than any": b"[core]\nworktree = x\n" + b"#" * 100_000_000,
+}
+
+
+@pytest.mark.parametrize("settings", SLOW_SETTINGS.values(), ids=SLOW_SETTINGS)
+def test_settings_of_git_that_are_made_to_be_slow_hold_nobody_up(settings, machine: Machine):
+    """A pattern that goes back and forth in them would hold the whole daemon, for minutes."""
+    tree = make_repository(machine.root / "work" / "shop")
+    (tree / ".git" / "config").write_bytes(settings)
+    other = make_repository(machine.root / "work" / "other")
+    machine.run(other, "rule", "add", "Tabs, never spaces.")
+
+    machine.begin(tree)
+
+    assert "Tabs" in told(machine.begin(other))
+    assert machine.rules(tree) == []
