@@ -93,8 +93,9 @@ def written_pattern(call: ast.Call, module: str) -> re.Pattern[Any] | None:
 
 def constant(module: str, named: ast.expr) -> Any:
     """What a name in capitals stands for."""
-    is_constant = isinstance(named, ast.Name) and named.id.strip("_").isupper()
-    return getattr(import_module(module), named.id, None) if is_constant else None
+    if isinstance(named, ast.Name) and named.id.strip("_").isupper():
+        return getattr(import_module(module), named.id, None)
+    return None
 
 
 def test_no_repeated_part_of_a_pattern_reads_a_text_in_two_ways() -> None:
