@@ -161,3 +161,25 @@ def test_settings_of_git_that_are_made_to_be_slow_hold_nobody_up(settings, machi
 
     assert "Tabs" in told(machine.begin(other))
     assert machine.rules(tree) == []
+
+
+NAMES = (
+    "shop\nok   forged line",
+    "shop\r\n\x1b[2K\x1b[32mok",
+    "\u202eshop\u2028ok",
+    "\x9b31mshop",
+    "--help",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_name_of_a_folder_forges_no_line_and_no_colour(name: str, machine: Machine):
+    tree = make_repository(machine.root / "work" / name)
+    machine.run(tree, "rule", "add", "Tabs, never spaces.")
+
+    said = told(machine.begin(tree))
+    for command in (("status",), ("doctor",), ("projects",), ("sessions",), ("attach", "--off")):
+        said += machine.attempt(tree, *command).out
+
+    assert not [line for line in said.splitlines() if line.startswith(("ok   forged line", "\x1b"))]
+    assert not {"\x1b", "\x9b", "\u202e", "\u2028"} & set(said)

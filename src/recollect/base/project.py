@@ -32,7 +32,7 @@ from recollect.base.files import (
     write_private,
     write_view,
 )
-from recollect.base.text import storable
+from recollect.base.text import one_line, storable
 
 if TYPE_CHECKING:
     from recollect.base.git_files import Repository
@@ -141,7 +141,7 @@ def _project(root: str, common: str | None = None, named: str = "") -> Project:
     key = (common and _pointer(os.path.join(common, ID_FILE), _ID)) or _path_key(
         _anchor(common) if common else root
     )
-    name = storable(os.path.basename(named or root)) or "project"
+    name = one_line(storable(os.path.basename(named or root))) or "project"
     mark = "" if re.fullmatch(_ID, key) else _pointer(os.path.join(root, ".ai", ID_FILE), _ID)
     return Project(Path(root), name, Path(common) if common else None, key, mark)
 
