@@ -235,14 +235,16 @@ def neighbours(pattern: re.Pattern[Any]) -> Iterator[str]:
     flags = pattern.flags & ~re.UNICODE
     if isinstance(pattern.pattern, bytes):
         flags |= re.ASCII
-    yield from _neighbours(_parsed(pattern), flags)
+    yield from _neighbours(_parsed(pattern), flags, is_end=True)
 
 
-def _neighbours(tree: Any, flags: int) -> Iterator[str]:
+def _neighbours(tree: Any, flags: int, *, is_end: bool) -> Iterator[str]:
     before = ""  # the last such repeat, while nothing that must come stands after it
-    for kind, value in tree:
+    parts = list(_ungrouped(tree))
+    for at, (kind, value) in enumerate(parts):
+        is_last = is_end and all(after is sre.AT for after, _ in parts[at + 1 :])
         for part in _parts_of(kind, value):
-            yield from _neighbours(part, flags)
+            yield from _neighbours(part, flags, is_end=is_last and not _may_repeat(kind, value))
         if kind is sre.AT or kind in (sre.ASSERT, sre.ASSERT_NOT):
             continue
         if kind not in (sre.MAX_REPEAT, sre.MIN_REPEAT):
@@ -252,11 +254,31 @@ def _neighbours(tree: Any, flags: int) -> Iterator[str]:
         is_run = most >= _MANY and len(body) == 1 and body[0][0] in _SINGLE
         if is_run:
             source = _source(body)
-            if before and _shares_character(before, source, flags):
+            is_rest = is_last and _reads_all(kind, body, flags)
+            if before and not is_rest and _shares_character(before, source, flags):
                 yield f"{before}*{source}*"
             before = source
         elif least:
             before = ""
+
+
+def _may_repeat(kind: Any, value: Any) -> bool:
+    return kind in (sre.MAX_REPEAT, sre.MIN_REPEAT) and value[1] > 1
+
+
+def _reads_all(kind: Any, body: Any, flags: int) -> bool:
+    """At the end of a pattern: nothing after it can fail, so no other way is tried."""
+    is_any = body[0][0] is sre.ANY and bool(flags & (re.DOTALL | re.MULTILINE))
+    return is_any and kind is sre.MAX_REPEAT
+
+
+def _ungrouped(tree: Any) -> Iterator[tuple[Any, Any]]:
+    """What a group holds stands beside what is around it."""
+    for kind, value in tree:
+        if kind is sre.SUBPATTERN:
+            yield from _ungrouped(value[3])
+        else:
+            yield kind, value
 
 
 _SINGLE = (sre.LITERAL, sre.NOT_LITERAL, sre.ANY, sre.IN)

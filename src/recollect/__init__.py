@@ -13,3 +13,8 @@ for _name in (
     "VECLIB_MAXIMUM_THREADS",
 ):
     os.environ.setdefault(_name, "1")
+
+# No program is ever looked for in the folder that we stand in, which may be a stranger's: not by us, not by a browser's
+# or an editor's starter, not by what we start.
+_places = os.environ.get("PATH", os.defpath).split(os.pathsep)
+os.environ["PATH"] = os.pathsep.join(filter(os.path.isabs, _places)) or os.defpath

@@ -7,6 +7,7 @@ import ast
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -54,25 +55,25 @@ def all_patterns() -> list[tuple[str, tables.Pattern]]:
 
 
 def source_patterns() -> list[tuple[str, re.Pattern[Any]]]:
-    """Every pattern that the program writes out, and those that its modules have made."""
+    """Every pattern that the program writes out, at its use or as a constant, and those that its modules have made."""
     found: list[tuple[str, re.Pattern[Any]]] = []
     package = Path(recollect.__file__).parent
     for path in sorted(package.rglob("*.py")):
         place = str(path.relative_to(package))
+        name = ".".join(["recollect", *path.relative_to(package).with_suffix("").parts])
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and (pattern := written_pattern(node)) is not None:
+            if isinstance(node, ast.Call) and (pattern := written_pattern(node, name)) is not None:
                 found.append((f"{place}:{node.lineno}", pattern))
-        module = sys.modules.get(
-            ".".join(["recollect", *path.relative_to(package).with_suffix("").parts])
-        )
+        module = sys.modules.get(name)
         for name, value in vars(module).items() if module else ():
             if isinstance(value, re.Pattern):
                 found.append((f"{place} {name}", value))
     return found
 
 
-def written_pattern(call: ast.Call) -> re.Pattern[Any] | None:
-    """Of `re.compile("...", flags)` and its like; None for other calls, and where the pattern is put together."""
+def written_pattern(call: ast.Call, module: str) -> re.Pattern[Any] | None:
+    """Of `re.compile("...", flags)` and its like, also where a constant of the module is the text. None for other
+    calls, and where the pattern is put together."""
     function = call.func
     if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
         return None
@@ -81,11 +82,20 @@ def written_pattern(call: ast.Call) -> re.Pattern[Any] | None:
     try:
         source = ast.literal_eval(call.args[0])
     except ValueError:
-        return None
+        source = constant(module, call.args[0])
+    if source is None or isinstance(source, re.Pattern):
+        return source
     flags = 0
     if function.attr == "compile" and len(call.args) > 1:
         flags = eval(ast.unparse(call.args[1]), {"re": re})
     return re.compile(source, flags)
+
+
+def constant(module: str, named: ast.expr) -> Any:
+    """What a name in capitals stands for."""
+    if isinstance(named, ast.Name) and named.id.strip("_").isupper():
+        return getattr(import_module(module), named.id, None)
+    return None
 
 
 def test_no_repeated_part_of_a_pattern_reads_a_text_in_two_ways() -> None:
@@ -127,6 +137,8 @@ def test_no_two_repeats_side_by_side_share_a_text_unless_it_is_short() -> None:
 
 def test_the_check_sees_repeats_side_by_side() -> None:
     assert list(neighbours(re.compile(r"a\s*b?\s*c")))
+    assert list(neighbours(re.compile(r"a\s*(\s*c)")))
+    assert list(neighbours(re.compile(r"a\s*(.*)", re.DOTALL))) == []
     assert not list(neighbours(re.compile(r"a\s*(?:b\s*)?c")))
 
 

@@ -139,3 +139,47 @@ def test_a_transcript_that_is_none_stops_nobody(kind, machine: Machine, secret: 
     assert soon(lambda: "Tabs" in told(machine.begin(tree)))
     machine.begin(other)
     assert machine.house.status()["pid"]
+
+
+SLOW_SETTINGS = {
+    "blanks before a value that never ends": b"[core]\nworktree =" + b" " * 250_000 + b'"a"b\n',
+    "brackets": b'[core "' * 30_000,
+    "quotes": b"[core]\nworktree = " + b'a ""' * 60_000 + b"\n",
+    "larger than any": b"[core]\nworktree = x\n" + b"#" * 100_000_000,
+}
+
+
+@pytest.mark.parametrize("settings", SLOW_SETTINGS.values(), ids=SLOW_SETTINGS)
+def test_settings_of_git_that_are_made_to_be_slow_hold_nobody_up(settings, machine: Machine):
+    """A pattern that goes back and forth in them would hold the whole daemon, for minutes."""
+    tree = make_repository(machine.root / "work" / "shop")
+    (tree / ".git" / "config").write_bytes(settings)
+    other = make_repository(machine.root / "work" / "other")
+    machine.run(other, "rule", "add", "Tabs, never spaces.")
+
+    machine.begin(tree)
+
+    assert "Tabs" in told(machine.begin(other))
+    assert machine.rules(tree) == []
+
+
+NAMES = (
+    "shop\nok   forged line",
+    "shop\r\n\x1b[2K\x1b[32mok",
+    "\u202eshop\u2028ok",
+    "\x9b31mshop",
+    "--help",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_name_of_a_folder_forges_no_line_and_no_colour(name: str, machine: Machine):
+    tree = make_repository(machine.root / "work" / name)
+    machine.run(tree, "rule", "add", "Tabs, never spaces.")
+
+    said = told(machine.begin(tree))
+    for command in (("status",), ("doctor",), ("projects",), ("sessions",), ("attach", "--off")):
+        said += machine.attempt(tree, *command).out
+
+    assert not [line for line in said.splitlines() if line.startswith(("ok   forged line", "\x1b"))]
+    assert not {"\x1b", "\x9b", "\u202e", "\u2028"} & set(said)

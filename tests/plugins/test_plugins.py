@@ -118,6 +118,19 @@ def test_what_a_projects_tree_holds_is_not_run(tmp_path: Path, named: str):
     assert ran.stdout == ""
 
 
+@pytest.mark.parametrize(
+    "path", [".:/usr/bin:/bin", "/usr/bin:/bin:", ":/usr/bin:/bin", "bin:/bin"]
+)
+def test_no_program_is_looked_for_in_a_projects_tree(tmp_path: Path, path: str):
+    for place in ("project", "project/bin"):
+        script(tmp_path / place / "recollect", f"echo evil | tee {tmp_path}/evil")
+
+    for args in (("hook", "SessionStart"), ("mcp",), ("status",)):
+        ran = call(tmp_path, *args, cwd=tmp_path / "project", PATH=path)
+        assert "evil" not in ran.stdout
+    assert not (tmp_path / "evil").exists()
+
+
 def test_the_first_session_makes_what_is_called_and_no_other_event_does(tmp_path: Path):
     bin = tmp_path / "bin"
     script(

@@ -85,12 +85,14 @@ class App:
 
     @classmethod
     def open(cls, cwd: Path, **options: object) -> App:
-        """The App for the folder a command was called in, with the user's settings."""
+        """The App for the folder a command was called in, with the user's settings. What an agent starts has an
+        environment that a project's settings may have set: it may only narrow."""
         environ = environment()
         place = Home(home(environ))
         place.check()
         found = projects.locate(place.projects, cwd, user_home(environ))
-        settings = load(place.conf, found.conf if found else None, environ)
+        is_agent = options.get("actor") == "agent"
+        settings = load(place.conf, found.conf if found else None, environ, hook=is_agent)
         return cls(home=place, project=found, settings=settings, clock=SystemClock(), **options)  # type: ignore[arg-type]
 
     def close(self) -> None:

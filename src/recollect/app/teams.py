@@ -27,6 +27,8 @@ from recollect.base import project as projects
 from recollect.base.errors import BadInput, NotFound
 from recollect.base.files import make_private_folder, read_limited, write_private
 from recollect.base.git_files import NO_COMMIT, normal_remote
+from recollect.base.paths import user_home
+from recollect.base.settings import environment
 from recollect.base.structs import Struct, replace
 from recollect.base.text import blake2b
 from recollect.lifecycle import sharing
@@ -136,7 +138,7 @@ def login_url(team: Team) -> str:
     try:
         ran = subprocess.run(  # noqa: S602 the user's own command, with its pipes and quotes
             team.password_command, shell=True, capture_output=True, timeout=_PASSWORD_TIMEOUT_S, check=True,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL, cwd=user_home(environment()),
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as problem:
         why = (

@@ -32,7 +32,7 @@ from recollect.base.files import (
     write_private,
     write_view,
 )
-from recollect.base.text import storable
+from recollect.base.text import one_line, storable
 
 if TYPE_CHECKING:
     from recollect.base.git_files import Repository
@@ -47,7 +47,6 @@ _ID = r"[0-9a-f]{32}"
 _KEY_CHARS_SHOWN = 12
 _FOLDER = r"[A-Za-z0-9._-]{1,60}-[0-9a-fp][0-9a-f]{11}"
 _MAX_OFFERS = 3
-_WORKTREE_LINE = r'(?i:worktree)\s*=\s*"?([^"\x00]+?)"?'
 
 # `recall/` is not among them: nothing is ever written there, and some agents refuse to read what is ignored.
 _IGNORED = """\
@@ -142,7 +141,7 @@ def _project(root: str, common: str | None = None, named: str = "") -> Project:
     key = (common and _pointer(os.path.join(common, ID_FILE), _ID)) or _path_key(
         _anchor(common) if common else root
     )
-    name = storable(os.path.basename(named or root)) or "project"
+    name = one_line(storable(os.path.basename(named or root))) or "project"
     mark = "" if re.fullmatch(_ID, key) else _pointer(os.path.join(root, ".ai", ID_FILE), _ID)
     return Project(Path(root), name, Path(common) if common else None, key, mark)
 
@@ -216,9 +215,17 @@ def _configured_tree(git_dir: str) -> str | None:
         for line in map(str.strip, content.split("\n")):
             if line.startswith("["):
                 section = line.lower()
-            elif section == "[core]" and (found := re.fullmatch(_WORKTREE_LINE, line)):
-                return os.path.realpath(os.path.join(git_dir, found[1]))
+            elif section == "[core]" and (tree := _worktree_of(line)):
+                return os.path.realpath(os.path.join(git_dir, tree))
     return None
+
+
+def _worktree_of(line: str) -> str:
+    """The path in a line `worktree = path`; empty for any other. No pattern: the line may be as long as the file."""
+    name, _, value = line.partition("=")
+    path = value.strip().removeprefix('"').removesuffix('"')
+    is_path = name.strip().lower() == "worktree" and '"' not in path and "\x00" not in path
+    return path if is_path else ""
 
 
 def _pointer(path: str, pattern: str = ".+") -> str:

@@ -257,7 +257,7 @@ def expected(setting: Setting) -> str:
     return " or ".join(filter(None, (words, *setting.choices)))
 
 
-_ASSIGNMENT = r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)"
+_ASSIGNMENT = r"(?s)(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)"
 # A look back instead of `\s+`, which is quadratic in a long run of spaces.
 _COMMENT = r"(?:^|(?<=\s))#.*"
 _QUOTED = r"""(["'])(.*?)\1\s*(?:#.*)?"""

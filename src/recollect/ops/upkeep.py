@@ -13,7 +13,7 @@ from recollect.base import project as identity
 from recollect.base.errors import BadInput, Conflict, ModelError, NotFound, StoreDamaged
 from recollect.base.ids import fresh_key
 from recollect.base.project import Project
-from recollect.base.text import counted
+from recollect.base.text import counted, one_line
 from recollect.model.codec import Json
 from recollect.model.memory import Memory, Message
 from recollect.model.plan import Change, Create, Plan
@@ -253,7 +253,9 @@ def projects(app: App) -> Summary:
         }
         for k in known
     ]
-    lines = "\n".join(f"{k.folder.name}  {k.root}{'' if k.exists else '  (gone)'}" for k in known)
+    lines = "\n".join(
+        f"{k.folder.name}  {one_line(k.root)}{'' if k.exists else '  (gone)'}" for k in known
+    )
     return Summary(lines or "No project has a memory yet.", {"projects": facts})
 
 
@@ -278,7 +280,7 @@ def attach(
     folder = folder or _only_offer(app, project)
     if app.dry_run:
         return Summary(
-            f"Would give {project.root} the memory in {folder}.",
+            f"Would give {one_line(str(project.root))} the memory in {folder}.",
             {"folder": folder, "dry_run": True},
         )
     app.home.prepare()
@@ -288,7 +290,7 @@ def attach(
     target = identity.attach(app.home.projects, project, folder)
     app.log.line("attach", folder=target.name)
     return Summary(
-        f"{project.root} now has the memory in {target.name}.",
+        f"{one_line(str(project.root))} now has the memory in {target.name}.",
         {"folder": target.name, "dry_run": False},
         ("`recollect attach --off` takes that back.",),
     )
@@ -299,14 +301,16 @@ def _detach(app: App, project: Project) -> Summary:
     if own is None and not identity.offers(app.home.projects, project):
         raise NotFound("Nothing is attached or offered here.", hint="`recollect projects`")
     if app.dry_run:
-        return Summary(f"Would give {project.root} its own memory.", {"dry_run": True})
+        return Summary(
+            f"Would give {one_line(str(project.root))} its own memory.", {"dry_run": True}
+        )
     app.home.prepare()
     project = identity.claim(app.home.projects, project, fresh_key())
     app.close()
     own = identity.detach(app.home.projects, project)
     app.log.line("attach", folder=own.name, off=True)
     return Summary(
-        f"{project.root} has its own memory, in {own.name}.",
+        f"{one_line(str(project.root))} has its own memory, in {own.name}.",
         {"folder": own.name, "dry_run": False},
     )
 

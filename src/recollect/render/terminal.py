@@ -304,7 +304,9 @@ def _compaction_blocks(compacted: results.Compacted, _now: Moment) -> Iterator[B
 
 def _overview_blocks(overview: results.Overview, _now: Moment) -> Iterator[Block]:
     yield Line(
-        f"{overview.project}  {overview.root}" if overview.project else "No project here.",
+        f"{one_line(overview.project)}  {one_line(overview.root or '')}"
+        if overview.project
+        else "No project here.",
         Tone.TITLE,
     )
     for offer in overview.offers:
@@ -404,7 +406,7 @@ def _checkup_blocks(checkup: results.Checkup, _now: Moment) -> Iterator[Block]:
             "warn": ("note", Tone.WARN),
             "bad": ("BAD", Tone.BAD),
         }[check.mark]
-        yield Line(f"{word:<5}{check.name:<{wide}}  {check.detail}", tone)
+        yield Line(f"{word:<5}{check.name:<{wide}}  {one_line(check.detail)}", tone)
         if check.repair:
             yield Line(f"     {'':<{wide}}  -> {check.repair}", Tone.COMMAND)
     bad, notes = (

@@ -37,9 +37,12 @@ exit 0
 
 # The server of tools, and the program that a plugin's commands call: it knows where `bin` is, not where the program was
 # installed. As in client.py, the package comes from the installed folder, everything else from where Python finds it.
+# Its home is the one that it stands in: a project's settings can set variables for what an agent starts.
 _PROGRAM = """\
 #!/bin/sh
 # Written by Recollect for the agents that call it; written anew when Recollect changes.
+RECOLLECT_HOME={home}
+export RECOLLECT_HOME
 exec {python} -I -c 'import sys; sys.path.insert(0, sys.argv.pop(1)); import recollect; del sys.path[0]
 from recollect.{module} import main; main()' {package} "$@"
 """
@@ -122,6 +125,7 @@ def _scripts(home: str, python: str, package: str) -> dict[str, bytes]:
         "python": shlex.quote(python),
         "package": shlex.quote(package),
         "code": shlex.quote(code_path(home)),
+        "home": shlex.quote(home),
     }
     scripts = {
         script_path(home): _SCRIPT.format(**words),
