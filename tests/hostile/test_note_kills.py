@@ -92,4 +92,4 @@ def test_a_killed_change_of_files_is_whole_or_did_not_happen(
         assert run("note", "sync").code == 0, where
         assert state() in (before, after), where
         assert run("verify").code == 0, where
-        assert not list(home(environment()).rglob("file-changes-*")), where
+        assert not list(home(environment()).rglob("*file-changes-*")), where

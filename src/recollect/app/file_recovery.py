@@ -90,8 +90,12 @@ def recover_within(app: App, scope: Scope, store: Store, vault: Vault) -> None:
 
 
 def _records(app: App, scope: Scope) -> list[Path]:
+    """Also those that were not written to their end: nothing was begun then."""
     database = app.store_path(scope)
-    return sorted(database.parent.glob(_RECORD.format("*"))) if database is not None else []
+    if database is None:
+        return []
+    cut_off = database.parent.glob(f".{_RECORD.format('*')}.*.tmp")
+    return [*cut_off, *sorted(database.parent.glob(_RECORD.format("*")))]
 
 
 def _record_of(database: Path, id: str) -> Path:
