@@ -10,7 +10,9 @@ import random
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 _CHILD = """
 import json, os, re, signal, sys
@@ -30,10 +32,11 @@ def watch(frame, event, function):
     if calls == at:
         os.kill(os.getpid(), signal.SIGKILL)
 
+program = compile(os.environ["KILLED_PROGRAM"], "program", "exec")
 from recollect.cli import main
 sys.setprofile(watch)
 try:
-    main()
+    exec(program)
 finally:
     sys.setprofile(None)
     with open(told, "w") as file:
@@ -41,26 +44,39 @@ finally:
 """
 
 
+THE_COMMAND = "main()"
 EVERYWHERE = "recollect"  # which files' calls count, as a pattern
 
 
-def _run(at: int, told: Path, within: str, *command: str) -> subprocess.CompletedProcess[bytes]:
+def _run(
+    at: int,
+    told: Path,
+    within: str,
+    *command: str,
+    program: str = THE_COMMAND,
+    env: Mapping[str, str] | None = None,
+    **options: Any,
+) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-c", _CHILD, str(at), str(told), within, *command],
         capture_output=True,
         timeout=120,
+        env={**(os.environ if env is None else env), "KILLED_PROGRAM": program},
+        **options,
     )
 
 
-def count_calls(told: Path, *command: str, within: str = EVERYWHERE) -> int:
-    """Of the whole command, which is run to its end."""
-    ended = _run(-1, told, within, *command)
+def count_calls(told: Path, *command: str, within: str = EVERYWHERE, **options: Any) -> int:
+    """Of the whole command, which is run to its end. `options`: another program, or of its process."""
+    ended = _run(-1, told, within, *command, **options)
     assert ended.returncode == 0, ended.stderr
     return int(json.loads(told.read_text()))
 
 
-def killed_at(call: int, told: Path, *command: str, within: str = EVERYWHERE) -> None:
-    ended = _run(call, told, within, *command)
+def killed_at(
+    call: int, told: Path, *command: str, within: str = EVERYWHERE, **options: Any
+) -> None:
+    ended = _run(call, told, within, *command, **options)
     # A run may take fewer calls than the one before; then it has ended.
     assert ended.returncode in (-signal.SIGKILL, 0), ended.stderr
 

@@ -25,7 +25,7 @@ def other(monkeypatch: pytest.MonkeyPatch) -> str:
         (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
         monkeypatch.chdir(folder)
         assert run("rule", "add", rule).code == 0
-    found = [one["folder"] for one in run("projects", "--json").json["projects"]]
+    found: list[str] = [one["folder"] for one in run("projects", "--json").json["projects"]]
     return next(name for name in found if name.startswith("shop-"))
 
 
