@@ -13,6 +13,7 @@ from recollect.model.result import Scope
 from recollect.model.session import EventName
 from recollect.ops import notes, purge, rules
 from recollect.ops.past_sessions import catch_up
+from recollect.web.entrance import VALID_S, Entrance, Keys
 from tests.cli.run import run
 from tests.hooks.talk import Talk
 from tests.ops.ask import add, pinned
@@ -120,3 +121,20 @@ def test_commands_work_under_a_wrong_clock(days: float, monkeypatch: pytest.Monk
     assert run("verify").code == 0
     assert "Decimal" in run("rules").out
     assert "rounded" in run("list", "--status", "active").out
+
+
+@pytest.mark.parametrize("days", JUMPS.values(), ids=JUMPS)
+def test_a_wrong_clock_neither_ends_nor_prolongs_the_way_into_the_page(
+    days: float, monkeypatch: pytest.MonkeyPatch
+):
+    passed_s = 0.0
+    entrances = [Entrance(port, Keys.draw(), clock_s=lambda: passed_s) for port in (1, 2, 3)]
+    by_code, by_file, late = ((one, one.invite()) for one in entrances)
+    monkeypatch.setattr(SystemClock, "now", lambda _: NOW.plus(days=days))
+
+    assert by_code[0].admit_code(by_code[1].code)
+    assert by_file[0].admit_ticket(by_file[0]._ticket)
+    passed_s += VALID_S
+    assert not late[0].admit_code(late[1].code)
+    late[0].tidy()
+    assert late[1].file is None or not late[1].file.exists()

@@ -67,8 +67,20 @@ def reindex() -> list[str]:
     return ["reindex"]
 
 
+def settle() -> list[str]:
+    assert run("rule", "add", "Use npm, too").code == 0
+    (card,) = run("inbox", "--json").json
+    return ["inbox", "settle", card["id"], card["contradicts"][0]["id"], "--keep", "newer"]
+
+
+def undo_of_settle() -> list[str]:
+    assert run(*settle()).code == 0
+    return ["undo"]
+
+
 SCENES = (
     compact, undo_of_compact, merge, undo_of_merge, split, backup, forget_project, undo_of_forget_project, reindex,
+    settle, undo_of_settle,
 )  # fmt: skip
 
 

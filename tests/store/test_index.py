@@ -2,6 +2,7 @@
 that is damaged, cut off or another's is never used."""
 
 import shutil
+import sys
 import tempfile
 import zlib
 from contextlib import closing
@@ -18,6 +19,7 @@ from recollect.model.memory import Memory, Thread
 from recollect.model.plan import Create, Plan, Say
 from recollect.store import LocalStore, SqliteStore, Tuning, passage_index
 from recollect.store.passage_index import PassageIndex, open_index
+from tests.hostile.killed import count_calls, killed_at, moments
 from tests.store.helpers import HOUSE, delete_plan, do, start, traces
 from tests.values import NOW, act, messages, note, thread
 
@@ -316,6 +318,58 @@ os.kill(os.getpid(), signal.SIGKILL)
     build(full)
     assert uses_index(path)
     assert not list(path.parent.glob("memory.index.*")), "what was left is removed"
+    full.close()
+
+
+BUILD = """
+from pathlib import Path
+from recollect.store import SqliteStore, Tuning
+store = SqliteStore(Path(sys.argv[1]), Tuning())
+for _ in store.build_index("m"):
+    pass
+store.close()
+"""
+TOUCHES_FILES = r"store/(search|passage_index|database)|program"
+
+
+def test_killed_at_any_call_that_touches_the_disk_the_answers_are_the_same(
+    full: SqliteStore, path: Path, tmp_path: Path
+):
+    told = tmp_path / "calls"
+    calls = count_calls(told, str(path), within=TOUCHES_FILES, program=BUILD)
+    for call in moments(calls, 12, "index"):
+        before = full._index_key()
+
+        killed_at(call, told, str(path), within=TOUCHES_FILES, program=BUILD)
+
+        with closing(opened(path)) as store, closing(opened(path, PlainStore)) as plain:
+            assert store._index_key() == before or uses_index(path), call
+            check_same(store, plain, "redis night")
+            build(store)
+        assert uses_index(path)
+        assert not list(path.parent.glob("memory.index.*")), "what was left is removed"
+    full.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sets a limit of the process")
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
+def test_a_disk_that_takes_no_more_costs_the_build_alone(
+    full: SqliteStore, path: Path, tmp_path: Path, share: float
+):
+    room = int(share * index_of(path).stat().st_size)
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))\n"
+    index_of(path).unlink()
+    before = full._index_key()
+
+    with pytest.raises(AssertionError, match="File too large"):
+        killed_at(-1, tmp_path / "calls", str(path), program=BUILD.replace("for", limit + "for", 1))
+
+    assert full._index_key() == before
+    assert not list(path.parent.glob("memory.index*"))
+    with closing(opened(path)) as store, closing(opened(path, PlainStore)) as plain:
+        check_same(store, plain, "redis night")
+        build(store)
+    assert uses_index(path)
     full.close()
 
 

@@ -35,8 +35,9 @@ _LINE_BYTES = len(_LINE % (b"", 0, b"", b""))
 _SESSIONS = "SELECT id, parent_id, directory, time_created, time_updated FROM session"
 _SIZES = "SELECT session_id, sum(length(id) + length(cast(data AS blob)) + ?) FROM part GROUP BY session_id"
 _PARTS = """
-SELECT message.data, part.id, part.data FROM part JOIN message ON message.id = part.message_id
-WHERE part.session_id = ? ORDER BY message.time_created, message.id, part.id"""
+SELECT cast(message.data AS blob), part.id, cast(part.data AS blob)
+FROM part JOIN message ON message.id = part.message_id
+WHERE part.session_id = ? AND part.data IS NOT NULL ORDER BY message.time_created, message.id, part.id"""
 
 
 class OpenCode(Agent, host="opencode"):
@@ -190,7 +191,7 @@ def _as_lines(path: Path, state: tuple[int, ...]) -> bytes:
 def _parts_in_database(path: Path) -> Iterator[tuple[bytes, str, bytes]]:
     with _opened(path.parent) as database:
         for message, id, part in database.execute(_PARTS, (path.name,)):
-            yield message.encode(), id, part.encode()
+            yield message or b"", id, part
 
 
 def _parts_in_files(path: Path) -> Iterator[tuple[bytes, str, bytes]]:
@@ -201,7 +202,14 @@ def _parts_in_files(path: Path) -> Iterator[tuple[bytes, str, bytes]]:
 
 @lru_cache(maxsize=1)
 def _who_and_when(message: bytes) -> tuple[bytes, int]:
-    said = json.loads(message)
+    """Nobody, and never, where that cannot be read: its parts may be sound."""
+    try:
+        return _read_who_and_when(json.loads(message))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return b"", 0
+
+
+def _read_who_and_when(said: Line) -> tuple[bytes, int]:
     role, at_ms = text(said, "role"), inner(said, "time").get("created")
     # Of a message of the agent: whether it sums up the session; of a person's: what it changed.
     role = "summary" if said.get("summary") is True else role

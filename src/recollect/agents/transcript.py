@@ -113,6 +113,7 @@ class Tail:
                 while (line := _next_line(file)) != b"":
                     self.offset = file.tell()
                     if line and self.wanted and not self.wanted(line):
+                        self.skipped += _is_torn(line)
                         continue
                     if (parsed := _parsed(line or b"")) is not None:
                         yield parsed
@@ -121,6 +122,12 @@ class Tail:
             finally:
                 _ = self.cursor
                 self._file = None
+
+
+def _is_torn(line: bytes) -> bool:
+    """Whether it cannot be an object, as a look at its ends shows."""
+    is_object = line.startswith(b"{") and line.endswith((b"}\n", b"}\r\n"))
+    return not is_object and not line.isspace()
 
 
 def _next_line(file: BinaryIO) -> bytes | None:

@@ -36,6 +36,7 @@ from recollect.wire.place import find_place
 
 if TYPE_CHECKING:
     from recollect.agents import Places
+    from recollect.app.file_recovery import BegunChanges
     from recollect.base.log import Log
     from recollect.embed.embedder import Embedder
     from recollect.lifecycle.strength import AgeRules
@@ -76,6 +77,7 @@ class App:
         self._open: dict[tuple[Path | None, bool], SqliteStore] = {}
         self._found: Counter[str] = Counter()
         self._put_back: list[Callable[[], None]] | None = None
+        self.begun_changes: BegunChanges | None = None  # of files, in the transaction under way
         self._change = ""  # the id of what is committed as one change
         self.queued_changes: set[str] = set()  # for the team
         self.is_unsent = False  # some of them wait
@@ -374,8 +376,16 @@ class App:
             raise
         finally:
             self._put_back = outer
+            if outer is None:
+                self._end_file_changes(store)
         if outer is not None:
             outer.extend(mine)
+
+    def _end_file_changes(self, store: LocalStore) -> None:
+        if self.begun_changes is not None:
+            from recollect.app import file_recovery
+
+            file_recovery.end(self, store.path)
 
     def files_changed(self, put_back: Callable[[], None]) -> None:
         """Within a `file_transaction`, what puts them back."""

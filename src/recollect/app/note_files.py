@@ -11,6 +11,7 @@ from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from recollect.app import file_recovery
 from recollect.app.states import State
 from recollect.base.errors import Conflict, NotFound, RecollectError
 from recollect.base.text import storable
@@ -53,6 +54,12 @@ def vault_of(app: App, scope: Scope) -> Vault:
 def vault_scopes(app: App) -> tuple[Scope, ...]:
     """The vaults that can exist here, the user's first."""
     return (Scope.USER, Scope.PROJECT) if app.project is not None else (Scope.USER,)
+
+
+def recover(app: App, scope: Scope) -> None:
+    """Puts back files that a process had changed when it was killed."""
+    if scope in vault_scopes(app):
+        file_recovery.recover(app, scope, vault_of(app, scope))
 
 
 def lane_of(scope: Scope) -> Lane:
@@ -210,6 +217,7 @@ def write(app: App, scope: Scope, store: Store, changes: Sequence[FileChange]) -
     """All or none, in the transaction of the rest of the plan: where that fails, they are put back. Conflict where a
     file is not what the plan knew."""
     vault = vault_of(app, scope)
+    file_recovery.recover_within(app, scope, store, vault)
     texts: list[tuple[str, str]] = []  # before and after
     for change in changes:
         before = "" if not change.old_path else note_folder.read(vault, change.old_path)
@@ -236,6 +244,7 @@ def write(app: App, scope: Scope, store: Store, changes: Sequence[FileChange]) -
             with suppress(RecollectError):
                 _write(vault, change, before, after)
 
+    file_recovery.begin(app, scope, store, changes)
     try:
         for change, (before, after) in zip(changes, texts, strict=True):
             _write(vault, change, before, after)

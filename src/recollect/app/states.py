@@ -303,6 +303,9 @@ JOB_RECORDS = State("job:", JobRecord, "When jobs that count sessions last ran."
 OUTDATED = State(
     "flagged", dict[str, str], "Memories that a review found out of date, with their content hash."
 )
+LAST_FILE_CHANGES = State(
+    "file-changes", str, "The last changes of notes' files that were committed with their notes."
+)
 TEAM_LINK = State("team-link", TeamLink, "Which project of the team this is.")
 SHARED = State(
     "shared", dict[str, str], "Memories that were shared from here, and with which team."

@@ -59,6 +59,7 @@ class Report(Struct, frozen=False):  # what a look at a vault found
 
 def quick_look(app: App, scope: Scope) -> Report:
     """For a hook: reads a few changes, in a vault that is quickly looked through; the rest later."""
+    note_files.recover(app, scope)
     seen = note_folder.scan(vault_of(app, scope), QUICK_LOOK_FILES)
     if not seen.is_whole:
         return Report(waiting=QUICK_LOOK_FILES)
@@ -75,6 +76,7 @@ def refresh(
 ) -> Report:
     """Read what changed since the last look. `thorough`: compare everything, whatever is known. `first`: only this many
     files now. `seen`: what is there, if that is known."""
+    note_files.recover(app, scope)
     vault = vault_of(app, scope)
     seen = seen or note_folder.scan(vault)
     report = Report(refused=list(seen.refused))
@@ -186,7 +188,7 @@ def update_notes(
         return summary or f"Read {counted(len(plan.touched()), 'note')}."
 
     store = None if app.dry_run or not fresh else app.writer(scope)
-    with store.transaction() if store else nullcontext():
+    with app.file_transaction(store) if store else nullcontext():
         actor = lane_of(scope) if op == SYNC else ""
         done = app.commit(scope, op, make, say, actor=actor) if differing else None
         for change in changes:
@@ -323,6 +325,11 @@ def watch(app: App, memo: Memo) -> bool:
     began_s = time.monotonic()
     if began_s < seen.due_s:
         return False
+    try:
+        note_files.recover(app, app.scope)
+    except RecollectError as problem:
+        _fail_look(app, seen, problem)
+        return False
     scan = note_folder.scan(vault_of(app, app.scope))
     now_s = time.monotonic()
     seen.due_s = now_s + _SHARE * (now_s - began_s)
@@ -331,8 +338,7 @@ def watch(app: App, memo: Memo) -> bool:
     try:
         report = refresh(app, app.scope, first=FEW_FILES, seen=scan)
     except RecollectError as problem:
-        app.log.line("vault-failed", problem=problem.message)
-        seen.due_s = time.monotonic() + 30.0
+        _fail_look(app, seen, problem)
         return False
     if report.waiting:
         seen.due_s = 0.0
@@ -340,6 +346,11 @@ def watch(app: App, memo: Memo) -> bool:
     seen.scan = scan
     seen.again_s = time.monotonic() + _SETTLED_S if any(report.counts.values()) else 0.0
     return False
+
+
+def _fail_look(app: App, seen: _Seen, problem: RecollectError) -> None:
+    app.log.line("vault-failed", problem=problem.message)
+    seen.due_s = time.monotonic() + 30.0
 
 
 class Pending(Struct, frozen=False):

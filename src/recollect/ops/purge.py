@@ -148,6 +148,7 @@ def _plan_erasure(app: App, scope: Scope, ids: tuple[str, ...], change: str) -> 
 
 def _erase_one(app: App, planned: Erasure) -> Erased:
     store = app.writer(planned.scope)
+    note_files.recover(app, planned.scope)  # its record quotes files
     header = None
     is_begun = bool(store.log(limit=1, change=planned.change))
     if planned.is_own and not is_begun:
