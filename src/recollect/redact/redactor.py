@@ -34,7 +34,8 @@ from recollect.redact.secret_table import (
 _ESCAPES = (b"\\n", b"\\r", b"\\t")
 _URL_ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
 _PRIVATE = b"[private]"
-_PRIVATE_TAG = r"(?i)<(/?)private(?:\s[^<>]*)?>"
+# On `re`, which makes a match five times as fast as RE2 does: a text may be full of them. Nothing is read twice.
+_PRIVATE_TAG = re.compile(rb"<(/?)private(?:[\t\n\f\r ][^<>]*+)?+>", re.IGNORECASE)
 _PLACEHOLDER = r"\[private\]|\[redacted:[a-z][a-z0-9-]{0,30}:[0-9a-f]{4}\]"
 
 # Taking a secret out may lay bare the start of another, so a text with finds is read again. Once more is enough for all
@@ -93,6 +94,19 @@ class Redactor:
         if not found and len(text) > _LONG_CHARS:
             self._last_clean = text
         return Cleaned(draft.text() if found else text, tuple(sorted(found.items())), len(verdicts))
+
+    @staticmethod
+    def without_private(text: str) -> str:
+        """To be called before a text is cut: a tag that lies in what was cut away says nothing any more."""
+        utf8 = text.encode("utf-8", "surrogatepass")
+        pieces: list[bytes] = []
+        done = 0
+        for start, end in _private_spans(utf8):
+            pieces += [utf8[done:start], _PRIVATE]
+            done = end
+        if not pieces:
+            return text
+        return b"".join([*pieces, utf8[done:]]).decode("utf-8", "surrogatepass")
 
     def _take_out(self, draft: _Draft, verdicts: Verdicts) -> Counter[str]:
         """One walk through every row of the table whose keywords are there, in each spelling of the text."""
@@ -153,7 +167,7 @@ def _private_spans(text: bytes) -> list[tuple[int, int]]:
         return []
     spans: list[tuple[int, int]] = []
     depth = start = 0
-    for tag in compiled(_PRIVATE_TAG).finditer(text):
+    for tag in _PRIVATE_TAG.finditer(text):
         if not tag[1]:
             start = tag.start() if depth == 0 else start
             depth += 1
