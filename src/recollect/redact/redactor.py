@@ -43,6 +43,7 @@ _PLACEHOLDER = r"\[private\]|\[redacted:[a-z][a-z0-9-]{0,30}:[0-9a-f]{4}\]"
 _MAX_PASSES = 8
 # On its way into the store a text is looked through at several gates; one this long takes too long for that.
 _LONG_CHARS = 20_000
+_BLANKS = " \t\r\n"  # around a text they hide no secret, and give none away
 # A secret found by its context is also taken out where it stands without: only one long and mixed enough not to be a
 # word, and only so many, for each costs a walk through the text.
 _ECHO_MIN_BYTES, _ECHO_MIN_ENTROPY, _MAX_ECHOES = 12, 3.0, 64
@@ -71,12 +72,14 @@ class Redactor:
         if not 0 < len(key) <= blake2b.MAX_KEY_SIZE:
             raise ValueError(f"the key must have 1 to {blake2b.MAX_KEY_SIZE} bytes, not {len(key)}")
         self._hash = blake2b(key=key, digest_size=2)
-        self._last_clean = ""  # the last long text in which nothing was found
+        self._last_clean = (
+            ""  # the last long text in which nothing was found, without blanks around it
+        )
 
     def clean(self, text: str) -> Cleaned:
         if len(text) < 6:  # `://:a@`
             return Cleaned(text, ())
-        if text == self._last_clean:
+        if len(text) > _LONG_CHARS and text.strip(_BLANKS) == self._last_clean:
             return Cleaned(text, ())
         draft = _Draft(text.encode("utf-8", "surrogatepass"))
         if b"[redacted:" in draft.buffer or _PRIVATE in draft.buffer:
@@ -92,7 +95,7 @@ class Redactor:
                 break
             found += taken
         if not found and len(text) > _LONG_CHARS:
-            self._last_clean = text
+            self._last_clean = text.strip(_BLANKS)
         return Cleaned(draft.text() if found else text, tuple(sorted(found.items())), len(verdicts))
 
     @staticmethod
