@@ -19,7 +19,16 @@ from recollect.base.errors import RecollectError
 from recollect.hooks.answer import Hooks
 from recollect.jobs import transcripts
 from recollect.jobs.transcripts import ReadingState
-from recollect.ops import notes, past_sessions, recall, rules
+from recollect.ops import (
+    imports,
+    memories,
+    notes,
+    past_sessions,
+    recall,
+    rules,
+    steering,
+    transfer,
+)
 
 Door = Callable[[str], None]
 _HOST = "claude-code"
@@ -44,6 +53,7 @@ class Doors:
             "edit": lambda text: self._call(
                 "Edit", file_path="a.py", old_string="b", new_string=text
             ),
+            "task": lambda text: self._call("Agent", prompt=text, description="look"),
             "read: prompt": lambda text: self._read(_said("user", text)),
             "read: answer": lambda text: self._read(_said("assistant", text)),
             "read: output": lambda text: self._read(*_ran("make test", text)),
@@ -65,7 +75,19 @@ class Doors:
             "capture": lambda text: self._ask(rules.capture, text),
             "note": self._note,
             "note head": lambda text: self._note(f"---\ntags: [{text}]\n---\nWords.\n"),
+            "rules file": lambda text: self._ask(imports.rules_file, self._file("rules.md", text)),
+            "agent's note": lambda text: self._ask(
+                imports.memory_folder, str(Path(self._file("folder/a.md", text)).parent)
+            ),
+            "jsonl": lambda text: self._ask(
+                transfer.import_jsonl, self._file("a.jsonl", json.dumps({"type": text}))
+            ),
+            "setting": self._setting,
+            "pin": lambda text: self._ask(memories.pin, text),
+            "focus": lambda text: self._ask(steering.focus, text),
+            "name": lambda text: self._ask(memories.show, text),
             "question": lambda text: self._ask(recall.recall, (text,)),
+            "search": lambda text: self._ask(recall.search, (text,)),
         }
 
     def close(self) -> None:
@@ -133,10 +155,21 @@ class Doors:
         return path
 
     def _note(self, text: str) -> None:
-        vault = self._folder / "vault"
-        vault.mkdir(exist_ok=True)
-        (vault / "note.md").write_text(text, encoding="utf-8", errors="replace")
-        self._ask(notes.import_notes, str(vault))
+        self._ask(notes.import_notes, str(Path(self._file("vault/note.md", text)).parent))
+
+    def _setting(self, text: str) -> None:
+        """A line of the project's settings, which every hook reads."""
+        conf = self._app.require_project().root / ".ai" / "agent.conf"
+        conf.parent.mkdir(exist_ok=True)
+        conf.write_text(f"MEMORY_RECALL={text}\n", encoding="utf-8", errors="replace")
+        self._call("Bash", command="make test")
+        conf.unlink()
+
+    def _file(self, name: str, text: str) -> str:
+        path = self._folder / "files" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="replace")
+        return str(path)
 
 
 def _said(role: str, text: str) -> dict[str, Any]:

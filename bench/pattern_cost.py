@@ -27,6 +27,9 @@ _PUMPS_PER_PATTERN = 2
 WORDS = (
     "wrong again ", "sorry but ", " ", "\n", "a. ", "?", "' ", '\\"', "` ", "<abc>", "BEGIN\n", "- a\n", "\u201c",
     "never use a. ", "we use a, not b. ", "unit e2e ", "\u4f60\u597d", "| head ", "/a", "token: ", "%41", "[[",
+    "a", "7", "{", "\\u0041", "e\u0301", "\U0001f600", "https://a.example/b?c=d ", "QUJDREVGR0hJSktM\n", "---\n",
+    "| a | b |\n", "<memory>", "<private>", "-----BEGIN RSA PRIVATE KEY-----\n", "password=x ", "key,b\n", '{"a":',
+    "```\n",
 )  # fmt: skip
 
 

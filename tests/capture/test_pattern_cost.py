@@ -107,17 +107,6 @@ def test_no_repeated_part_of_a_pattern_reads_a_text_in_two_ways() -> None:
     assert twice == []
 
 
-# Two repeats side by side cost the square of the length. These read no more than is said here.
-BOUNDED = {
-    "en a symptom": "a sentence of at most 700 characters, in which blanks are read once",
-    "en an order for this once": "a sentence of at most 700 characters",
-    "fr what I prefer": "a sentence of at most 700 characters",
-    "machine_text error": "a name of at most 40 characters",
-    "prompt_text pasted": "a line of a prompt's ends",
-    "titles only_code": "a title",
-}
-
-
 def test_no_pattern_in_the_program_reads_a_text_in_two_ways() -> None:
     patterns = source_patterns()
 
@@ -127,12 +116,13 @@ def test_no_pattern_in_the_program_reads_a_text_in_two_ways() -> None:
     assert twice == []
 
 
-def test_no_two_repeats_side_by_side_share_a_text_unless_it_is_short() -> None:
+def test_no_two_repeats_side_by_side_share_a_text() -> None:
+    """They would cost the square of its length."""
     patterns = [*source_patterns(), *all_patterns()]
 
     sharing = {name for name, pattern in patterns if any(neighbours(pattern))}
 
-    assert sharing == BOUNDED.keys()
+    assert sharing == set()
 
 
 def test_the_check_sees_repeats_side_by_side() -> None:

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from recollect.app.core import App
+from recollect.app.rule_keeping import load_rules
 from recollect.base.clock import FixedClock
 from recollect.base.moment import Moment
 from recollect.jobs import transcript_reader, transcripts
+from recollect.model.memory import Status
 from recollect.model.session import (
     Act,
     Ending,
@@ -71,6 +73,27 @@ def test_a_call_and_its_result_are_one_act_without_secrets(
     assert (ran.use.action, ran.use.what, ran.failed, ran.text) == (
         ToolAction.RUN, "pytest -q", True, "Exit code 1\n1 failed",
     )  # fmt: skip
+
+
+def test_what_is_private_is_left_out_of_a_long_text_that_is_cut(
+    app: App, transcript: Transcript, parts: Parts
+):
+    log = "a line of a log\n" * 5_000
+    long = f"look at this\n{log}<private>\n{log}the blue vault\n</private>\nthanks for that"
+    say(transcript, long)
+    catch_up(app)
+    assert texts(parts)[0].startswith("look at this")
+    assert texts(parts)[0].endswith("thanks for that")
+    assert "blue vault" not in repr(parts)
+
+
+def test_a_rule_at_the_end_of_a_long_prompt_is_heard_unless_it_is_private(app: App):
+    log = "2026-01-01 10:00:00 INFO a line of a log\n" * 5_000
+    rules.capture(app, f"{log}<private>\n{log}We always use yarn here.\n</private>\n")
+    assert load_rules(app.reader(app.scope), Status.ACTIVE, Status.CANDIDATE) == []
+    rules.capture(app, f"{log}<private>\n{log}\n</private>\n\nWe always use pnpm here.")
+    [kept] = load_rules(app.reader(app.scope), Status.ACTIVE, Status.CANDIDATE)
+    assert kept.body == "Always use pnpm."
 
 
 def test_nothing_is_taken_in_twice_and_what_went_before_is_known(

@@ -22,6 +22,8 @@ from recollect.base.errors import (
 )
 from recollect.base.paths import user_home
 from recollect.base.settings import environment
+from recollect.capture.prompt_rules import find_rules
+from recollect.capture.prompt_text import Draft
 from recollect.capture.turns import message_id
 from recollect.integrations.foreign_memories import ForeignMemory, why_left_out, words_key
 from recollect.model.memory import Anchor, BridgeType, Kind, Lane, Memory, Message, Rating, Status
@@ -724,3 +726,21 @@ def test_what_is_worth_nothing_is_named(one: ForeignMemory, reason: str):
 def test_texts_that_differ_in_case_and_marks_alone_are_alike(one: str, other: str, is_same: bool):
     assert (words_key(one) == words_key(other)) is is_same
     assert words_key("Use tabs") != words_key("Use spaces")
+
+
+def test_a_rule_that_a_file_repeats_is_judged_once(
+    app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    judged: list[str] = []
+
+    def judge(text: str) -> Draft:
+        judged.append(text)
+        return find_rules(text)
+
+    monkeypatch.setattr(imports, "find_rules", judge)
+    file = tmp_path / "rules.md"
+    file.write_text(
+        "- We keep the tests beside the code.\n" * 200 + "- We deploy on Tuesdays.\n" * 200
+    )
+    imports.rules_file(app, str(file))
+    assert sorted(judged) == ["We deploy on Tuesdays.", "We keep the tests beside the code."]

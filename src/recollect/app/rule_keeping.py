@@ -12,8 +12,9 @@ from recollect.app.core import App
 from recollect.app.states import count_captured
 from recollect.base.errors import BadInput, ModelError
 from recollect.base.moment import Moment
-from recollect.base.text import counted, first_line_title, storable
+from recollect.base.text import counted, cut_middle, first_line_title, storable
 from recollect.capture import rule_relations, rule_standing, turns
+from recollect.capture.prompt_rules import MAX_CHARS as LOOKED_AT_CHARS
 from recollect.capture.prompt_rules import find_rules, learned_judge
 from recollect.capture.prompt_text import Action, Draft, FoundRule
 from recollect.capture.tables import language, language_code
@@ -29,6 +30,9 @@ REFUSED_CALL_TAG = (
     "refused:"  # before the id of the tool call that a person refused with these words
 )
 MAX_CHARS = 1_000_000  # nobody types more; what is pasted is no rule
+# Rules are only looked for at the ends of a long prompt: so much more of it is looked through for secrets and our own
+# blocks that none of them is seen in part.
+_LOOKED_AT_CHARS = 3 * LOOKED_AT_CHARS
 _MAX_RULES = 5_000
 _MIN_NEARNESS = 0.4  # by the vectors that are kept, which are of title and body: a rule further off says something else
 _MAX_SAID_CHARS = 400
@@ -50,6 +54,8 @@ def read_prompt(app: App, text: str) -> Draft:
     """Redacted before anything else looks at it, then without what we ourselves put in front of the agent."""
     if len(text) > MAX_CHARS:
         return find_rules("").drop("too long to have been typed")
+    if len(text) > _LOOKED_AT_CHARS:
+        text = cut_middle(app.redactor.without_private(text), _LOOKED_AT_CHARS)
     return find_rules(without_ours(app.redactor.clean(storable(text)).text))
 
 

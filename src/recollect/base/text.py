@@ -32,6 +32,17 @@ def storable(text: str) -> str:
     return text
 
 
+def cut_middle(text: str, most: int) -> str:
+    """Without its middle, where it is long: commands say at the end what went wrong. Cut at lines' ends, so that a
+    secret is left whole or out."""
+    if len(text) <= most:
+        return text
+    head, tail = text[: most // 2], text[-(most // 2) :]
+    head = head[: head.rfind("\n")] if "\n" in head else head.rpartition(" ")[0]
+    tail = tail[tail.find("\n") + 1 :] if "\n" in tail else tail.partition(" ")[2]
+    return f"{head}\n[\u2026]\n{tail}"
+
+
 def visible(text: str) -> str:
     """For a terminal: every control character becomes a visible, harmless escape."""
     return _UNSAFE.sub(_escape, text)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from math import inf, sqrt
 from typing import NamedTuple
@@ -187,10 +187,16 @@ def judge_prompt(text: str) -> Draft:
 
 def scope_of(draft: Draft, text: str) -> Scope:
     language = draft.language
-    is_everywhere = language.has("everywhere", draft.seen[:_HEAD_CHARS])
+    is_everywhere = _head_has(language.code, "everywhere", draft.seen[:_HEAD_CHARS])
     is_here = language.has("project", text) or _THING_OF_A_PROJECT.search(text) is not None
     is_own = language.has("user", text) and not is_here
     return Scope.USER if is_everywhere or is_own else Scope.PROJECT
+
+
+@lru_cache(maxsize=2)
+def _head_has(code: str, name: str, head: str) -> bool:
+    """Asked for each rule of a prompt, and the answer is the same for all of them."""
+    return language(code).has(name, head)
 
 
 def word_rule(sentences: Iterable[str], language: Language) -> str:
@@ -243,7 +249,7 @@ def _found_rule(draft: Draft, number: int) -> FoundRule | None:
     rule = word_rule((one.text for one in run), draft.language)
     seen = " ".join(one.seen for one in run)
     rule_type = RuleType.DEVOPS if draft.language.has("devops", seen) else RuleType.PREFERENCE
-    if draft.language.has("correction", draft.seen[:_HEAD_CHARS]):
+    if _head_has(draft.language.code, "correction", draft.seen[:_HEAD_CHARS]):
         rule_type = RuleType.CORRECTION
     return FoundRule(rule, rule_type, scope_of(draft, seen), action, reason, piece.score, span)
 

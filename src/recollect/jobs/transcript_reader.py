@@ -16,7 +16,7 @@ from recollect.app.core import App
 from recollect.app.states import ReadTranscript
 from recollect.base.moment import Moment
 from recollect.base.structs import Struct, field, replace
-from recollect.base.text import storable
+from recollect.base.text import cut_middle, storable
 from recollect.model.session import Act, ReadAct, Speaker, ToolCall
 from recollect.render import inject
 from recollect.store import LocalStore
@@ -181,7 +181,7 @@ def _act(app: App, host: str, reading: Reading, utterance: Utterance) -> Act | N
         asked = reading.last_tool = reading.calls.pop(call.id, None)
         use = agents.agent(host).describe_call(asked) if asked else None
         if use is not None:
-            what = _shorten(_redact(app, use.what, reading), MAX_CHARS)
+            what = cut_middle(_redact(app, use.what, reading), MAX_CHARS)
             use = replace(
                 use, what=what, files=tuple(_redact(app, file, reading) for file in use.files)
             )
@@ -223,7 +223,7 @@ def _out_of_queue(reading: Reading, utterance: Utterance) -> Utterance:
 
 def clean(app: App, text: str, reading: Reading | None = None) -> str:
     """The text without secrets and our own injections, shortened."""
-    text = _shorten(inject.without_ours(_redact(app, text, reading)).strip(), MAX_CHARS)
+    text = cut_middle(inject.without_ours(_redact(app, text, reading)).strip(), MAX_CHARS)
     if reading is not None and reading.printed:
         lines = text.splitlines()
         text = "\n".join(
@@ -234,21 +234,12 @@ def clean(app: App, text: str, reading: Reading | None = None) -> str:
 
 def _redact(app: App, text: str, reading: Reading | None) -> str:
     """Redacted before it is cut to what is kept: nobody recognises half a secret."""
-    cleaned = app.redactor.clean(storable(_shorten(text, _LOOKED_AT_CHARS)))
+    if len(text) > _LOOKED_AT_CHARS:
+        text = cut_middle(app.redactor.without_private(text), _LOOKED_AT_CHARS)
+    cleaned = app.redactor.clean(storable(text))
     if cleaned.found and reading is not None:
         reading.found.update(dict(cleaned.found))
     return cleaned.text
-
-
-def _shorten(text: str, most: int) -> str:
-    """Without its middle, where it is long: commands say at the end what went wrong. Cut at lines' ends, so that a
-    secret is left whole or out."""
-    if len(text) <= most:
-        return text
-    head, tail = text[: most // 2], text[-(most // 2) :]
-    head = head[: head.rfind("\n")] if "\n" in head else head.rpartition(" ")[0]
-    tail = tail[tail.find("\n") + 1 :] if "\n" in tail else tail.partition(" ")[2]
-    return f"{head}\n[…]\n{tail}"
 
 
 def act_key(act: Act) -> int:

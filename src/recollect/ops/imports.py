@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 _MAX_SHOWN = 3
+_NO_RULE = "not an instruction"
 _NOTHING = "Nothing was imported."
 _NESTED_TYPE = re.compile(r"^\s+type:\s*[\"']?([^\"'\s]+)", re.MULTILINE)
 
@@ -151,11 +152,20 @@ def rules_file(
             "There is no file of rules here.", hint="Name one: `recollect import rules AGENTS.md`"
         )
     found = []
+    is_rule: dict[
+        str, bool
+    ] = {}  # the same words are judged once, however often a file repeats them
     for one in (item for path in paths for item in foreign.rule_items(_read_text(app, path))):
-        verdict = find_rules(without_ours(one.body)).verdict
-        is_rule = foreign.ORDER.match(one.body) or verdict.action is not Action.DROPPED
-        found.append(one if one.junk or is_rule else replace(one, junk="not an instruction"))
+        if one.body not in is_rule:
+            is_rule[one.body] = _is_rule(one.body)
+        found.append(one if one.junk or is_rule[one.body] else replace(one, junk=_NO_RULE))
     return _import(app, "rules", found, user=user)
+
+
+def _is_rule(words: str) -> bool:
+    if foreign.ORDER.match(words):
+        return True
+    return find_rules(without_ours(words)).verdict.action is not Action.DROPPED
 
 
 def _read_text(app: App, path: Path) -> str:

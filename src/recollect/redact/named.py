@@ -210,47 +210,48 @@ def _judge_mentioned(
 _CELL = re.compile(rb"[\w \"'`*@.-]{0,40}\r?")
 # What was printed before the head stands in its first cell.
 _FIRST_CELL = re.compile(rb"[^(]{0,80}")
-_BREAK = re.compile(rb"\r?\n|(?:\\{1,4}r)?\\{1,4}n")
+# Each choice begins with a certain byte, so that `re` skips quickly to the next place where one may begin.
+_BREAK = re.compile(rb"\n|\r\n|\\\\{0,3}(?:r\\{1,4})?n")
 _SEPARATORS = (b",", b";", b"\t", b"|")
+_SEPARATOR = re.compile(rb"[,;\t|]")
+_MAX_HEAD_BYTES = 1_000
+_RULER = b"-+|:= \t\r"
 _AROUND = b" \t\r\"'`*\\"
 _CODE = frozenset(b"(){}[]<>\\\"'`")
 
 
 def find_in_columns(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[int, int]]:
     """Where the secrets are in columns headed by such a name: in order, never overlapping."""
-    done = 0
-    for match in spans_only(row.regex).finditer(text):
+    pattern = spans_only(row.regex)
+    done = 0  # the line of a name is looked at once, however many it holds
+    words: dict[bytes, bytes] = {}  # heads come back, and to read one costs more than all else here
+    while match := pattern.search(text, done):
         at = match.end() - 1
-        if at < done:
-            continue
         # In a quoted text the end of a line is escaped.
         start = max(done, text.rfind(b"\n", done, at) + 1)
         escaped = text.rfind(b"\\n", start, at)
         start = start if escaped < 0 else escaped + len(b"\\n")
         end, done = _line_end(text, at)
-        head = text[start:end] if end - start <= 1_000 else b""
-        # What divides the head and the line below it alike, or most of the head.
+        if end - start > _MAX_HEAD_BYTES or not _SEPARATOR.search(text, start, end):
+            continue  # nearly every line that names a secret is no head of a table
+        head = text[start:end]
         below = text[done : _line_end(text, done)[0]]
-        counts = {
-            one: (0 < head.count(one) == below.count(one), head.count(one)) for one in _SEPARATORS
-        }
-        separator = max(counts, key=lambda one: counts[one])
-        cells = head.split(separator)
-        is_head = _FIRST_CELL.fullmatch(cells[0]) and all(map(_CELL.fullmatch, cells[1:]))
-        if not is_head or sum(map(bool, map(bytes.strip, cells))) < 2:
+        separator, cells = _cells_of(head, below)
+        if not cells or not _may_be_row(below.split(separator), cells):
             continue
-        columns = {
-            number: word
-            for number, cell in enumerate(cells)
-            if (word := _word_in(row, cell.strip(_AROUND)))
-        }
+        columns = {}
+        for number, cell in enumerate(cells):
+            name = cell.strip(_AROUND)
+            if name not in words:
+                words[name] = _word_in(row, name)
+            if words[name]:
+                columns[number] = words[name]
         while columns and done < len(text):
             end, after = _line_end(text, done)
             line = text[done:end].split(separator)
-            is_row = len(line) == len(cells)
-            if not is_row and line[0].strip(b"-+|:= \t\r"):
+            if not _may_be_row(line, cells):
                 break
-            for column, word in columns.items() if is_row else ():
+            for column, word in columns.items() if len(line) == len(cells) else ():
                 cell = line[column].strip(_AROUND)
                 if (row.regex, word, cell) not in verdicts:
                     verdicts[row.regex, word, cell] = _is_secret_cell(word, cell)
@@ -262,6 +263,26 @@ def find_in_columns(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple
                     )
                     yield cell_at, cell_at + len(cell)
             done = after
+
+
+def _cells_of(head: bytes, below: bytes) -> tuple[bytes, list[bytes]]:
+    """What divides the head and the line below it alike, or most of the head; and its cells, none if it is no head."""
+    counts = {
+        one: (count == below.count(one), count) for one in _SEPARATORS if (count := head.count(one))
+    }
+    separator = max(counts, key=counts.__getitem__)
+    cells = head.split(separator)
+    is_head = (
+        sum(map(bool, map(bytes.strip, cells))) >= 2
+        and _FIRST_CELL.fullmatch(cells[0])
+        and all(map(_CELL.fullmatch, cells[1:]))
+    )
+    return separator, cells if is_head else []
+
+
+def _may_be_row(line: list[bytes], cells: list[bytes]) -> bool:
+    """With as many cells as the head, or a ruler or an empty line, after which rows go on."""
+    return len(line) == len(cells) or not line[0].strip(_RULER)
 
 
 def _line_end(text: bytes, start: int) -> tuple[int, int]:
