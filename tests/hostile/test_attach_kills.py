@@ -1,18 +1,20 @@
-"""`attach` and `attach --off` that are killed, or two at once: the folder has its own memory or the one
+"""`attach` and `attach --off` that are killed, on a full disk, or two at once: the folder has its own memory or the one
 that was named, never none and never parts of both; and what was done can be done again, and taken back."""
 
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from recollect.base.paths import home
 from recollect.base.settings import environment
-from tests.cli.run import run
+from tests.cli.run import program, run
 from tests.hostile.killed import count_calls, killed_at
+from tests.hostile.test_kills import full, home_on_small_disk, read_only
 
 
 @pytest.fixture
@@ -106,3 +108,26 @@ def test_two_that_attach_at_once_leave_one_of_the_two(other: str):
     assert run("attach", "--off").code == 0
     assert rules() == ["Write in British English"]
     assert run("verify").code == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts a disk")
+@pytest.mark.parametrize("trouble", [full, read_only], ids=lambda trouble: trouble.__name__)
+@pytest.mark.parametrize("prepare", SCENES, ids=lambda prepare: prepare.__name__)
+def test_on_a_disk_that_takes_nothing_it_is_done_or_not_and_says_so(
+    other: str,
+    prepare: Callable[[str], list[str]],
+    trouble: Callable[[Path], AbstractContextManager[None]],
+):
+    with home_on_small_disk() as place:
+        command = prepare(other)
+        before = rules()
+        with trouble(place):
+            ended = program(*command)
+
+        said = ended.stderr.decode()
+        assert "Traceback" not in said
+        assert (rules() == before) == (ended.returncode != 0), said
+        assert ended.returncode != 1, said
+        assert run(*command).code == 0
+        assert run("attach", "--off").code == 0
+        assert rules() == ["Write in British English"]

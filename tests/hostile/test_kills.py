@@ -160,6 +160,12 @@ def leftovers(expected: set[str]) -> set[str]:
 
 @pytest.fixture
 def small_disk(filled: None) -> Iterator[Path]:
+    with home_on_small_disk() as place:
+        yield place
+
+
+@contextmanager
+def home_on_small_disk() -> Iterator[Path]:
     """The home on a disk of its own, of a few megabytes."""
     place = home(environment())
     kept = place.with_name("kept")
@@ -167,9 +173,11 @@ def small_disk(filled: None) -> Iterator[Path]:
     mount = ["mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "none", str(place)]
     if subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("cannot mount a disk here")
-    shutil.copytree(kept, place, dirs_exist_ok=True)
-    yield place
-    subprocess.run(["umount", "--lazy", str(place)], check=True)
+    try:
+        shutil.copytree(kept, place, dirs_exist_ok=True)
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 @contextmanager

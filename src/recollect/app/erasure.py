@@ -6,7 +6,6 @@ changes nothing where it was done before."""
 
 from __future__ import annotations
 
-import errno
 import json
 import shutil
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from recollect.app import note_files
 from recollect.app.core import App, backups_of
 from recollect.app.states import NOTICES, OUTDATED, TURN_VECTORS
-from recollect.base.errors import RecollectError, StoreBusy, StoreFull, StoreReadOnly
+from recollect.base.errors import RecollectError, StoreBusy, refused_write
 from recollect.base.files import make_private_folder, read_limited, write_private
 from recollect.base.structs import Struct
 from recollect.model.codec import decode, encode
@@ -64,9 +63,7 @@ def write_note(app: App, erasure: Erasure) -> Path:
         make_private_folder(app.home.erasures)
         write_private(path, json.dumps(encode(erasure)))
     except OSError as problem:
-        kind = StoreFull if problem.errno == errno.ENOSPC else StoreReadOnly
-        message = f"{path} cannot be written: {problem.strerror}."
-        raise kind(message, hint="Nothing was erased yet.") from None
+        raise refused_write(path, problem, "Nothing was erased yet.") from None
     return path
 
 

@@ -6,7 +6,6 @@ Only files that are still as that process left them: what somebody saved since s
 
 from __future__ import annotations
 
-import errno
 import json
 import re
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from recollect.app.states import LAST_FILE_CHANGES
-from recollect.base.errors import RecollectError, StoreFull, StoreReadOnly
+from recollect.base.errors import RecollectError, refused_write
 from recollect.base.files import read_limited, write_private
 from recollect.base.structs import Struct
 from recollect.model.codec import decode, encode
@@ -51,9 +50,7 @@ def begin(app: App, scope: Scope, store: Store, changes: Sequence[FileChange]) -
     try:
         write_private(record, json.dumps(encode(app.begun_changes)))
     except OSError as problem:
-        kind = StoreFull if problem.errno == errno.ENOSPC else StoreReadOnly
-        message = f"{record} cannot be written: {problem.strerror}."
-        raise kind(message, hint="No file was changed.") from None
+        raise refused_write(record, problem, "No file was changed.") from None
     LAST_FILE_CHANGES.write(store, before.id)
 
 

@@ -4,6 +4,7 @@ What a class says of itself is its line in docs/operations.md. Expected outcomes
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 
 
@@ -152,3 +153,9 @@ class TeamRefused(StoreError, exit_code=13):
 
 class PasswordMissing(TeamRefused):
     """The team's server asks for a password, and the address has none."""
+
+
+def refused_write(path: object, problem: OSError, hint: str) -> StoreError:
+    """What to raise where the disk did not take a file beside the stores."""
+    kind = StoreFull if problem.errno == errno.ENOSPC else StoreReadOnly
+    return kind(f"{path} cannot be written: {problem.strerror}.", hint=hint)

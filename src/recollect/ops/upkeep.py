@@ -10,7 +10,14 @@ from recollect.app.core import App, backups_of, set_aside, set_aside_in, store_f
 from recollect.app.embedding import drop_old_vectors, fill_vectors, read_vector_status
 from recollect.app.teams import connection, require_team
 from recollect.base import project as identity
-from recollect.base.errors import BadInput, Conflict, ModelError, NotFound, StoreDamaged
+from recollect.base.errors import (
+    BadInput,
+    Conflict,
+    ModelError,
+    NotFound,
+    StoreDamaged,
+    refused_write,
+)
 from recollect.base.ids import fresh_key
 from recollect.base.project import Project
 from recollect.base.text import counted, one_line
@@ -287,7 +294,10 @@ def attach(
     # It first gets what it is known by from now on, and a store of its own to come back to.
     project = identity.claim(app.home.projects, project, fresh_key())
     app.close()
-    target = identity.attach(app.home.projects, project, folder)
+    try:
+        target = identity.attach(app.home.projects, project, folder)
+    except OSError as problem:
+        raise refused_write(app.home.projects, problem, "Nothing was changed.") from None
     app.log.line("attach", folder=target.name)
     return Summary(
         f"{one_line(str(project.root))} now has the memory in {target.name}.",
@@ -307,7 +317,10 @@ def _detach(app: App, project: Project) -> Summary:
     app.home.prepare()
     project = identity.claim(app.home.projects, project, fresh_key())
     app.close()
-    own = identity.detach(app.home.projects, project)
+    try:
+        own = identity.detach(app.home.projects, project)
+    except OSError as problem:
+        raise refused_write(app.home.projects, problem, "Nothing was changed.") from None
     app.log.line("attach", folder=own.name, off=True)
     return Summary(
         f"{one_line(str(project.root))} has its own memory, in {own.name}.",
