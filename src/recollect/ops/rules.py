@@ -116,7 +116,10 @@ def add(
 
     def say(plan: Plan) -> str:
         is_known = isinstance(plan.changes[0], Update)
-        return f"Rule {plan.touched()[0]} {'already says this; counted again' if is_known else 'is in force'}."
+        state = "already says this; counted again" if is_known else "is in force"
+        if scope is Scope.USER and not is_known:
+            state += " in every project"
+        return f"Rule {plan.touched()[0]} {state}."
 
     done = app.commit(scope, "rule add", make, say)
     notes = (*_consequences(app, done), *team_notes, *done.notes)
