@@ -117,7 +117,7 @@ def test_help_on_an_unknown_word_names_near_ones(asked: str, said: str):
 def test_pin_takes_words_and_no_name_of_what_is_remembered():
     id = pinned("Deploys go to staging first")
     run("threads")
-    for name in ("1", id[-6:], id, "last"):
+    for name in ("1", id[-6:], id):
         ran = run("pin", name)
         assert ran.code == 2
         assert f"{name} is the thread \u201cDeploys go to staging first\u201d" in ran.err

@@ -79,8 +79,9 @@ def find_memory(app: App, name: str) -> tuple[Scope, Memory]:
 
 
 def find_named(app: App, text: str) -> tuple[Scope, Memory] | None:
-    """The memory that a text is the name of and nothing else: a number of the last list, `last`, six digits, an id."""
-    if len(text) > _MAX_NAME_CHARS:
+    """The memory that a text is the name of and nothing else: a number of the last list, six digits, an id. `last` is
+    a word, too."""
+    if len(text) > _MAX_NAME_CHARS or text == "last":
         return None
     name = one_line(storable(text)).strip()
     if found := app.exact(name) or _find_shown(app, name):
