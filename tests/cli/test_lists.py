@@ -231,6 +231,15 @@ def test_a_pipe_gets_whole_lines_unless_a_width_is_asked_for(monkeypatch: pytest
     assert max(map(len, run("show", "Long", "--content").out.splitlines())) == 300
 
 
+def test_restore_unmutes_what_waits_in_the_inbox_and_leaves_it_there():
+    fill(rule("Perhaps this", status=Status.CANDIDATE))
+    run("inbox", "list")
+    assert run("rate", "1", "never").code == 0
+    assert run("restore", "1").code == 0
+    assert "Perhaps this" in run("inbox", "list").out
+    assert run("rules").out == "No rules.\n"
+
+
 def sessions(*, has_transcript: bool = True) -> Sessions:
     row = SessionRow(
         id="01234567-89ab",
@@ -262,6 +271,7 @@ def test_sessions_fit_the_terminal_and_nothing_of_them_is_cut(
     for part in ("01234567", "Claude Code", local_minute(NOW)[:16], "45 min", "<1 min", "12345"):
         assert part in whole
     assert "\u2026" not in whole
+    assert "(utc)" not in whole
     assert ("Without a transcript" in whole) is not has_transcript
 
 

@@ -59,6 +59,7 @@ def test_a_number_stands_for_a_row_of_the_last_list():
     for row in listed:
         assert shown(row.split()[0])[-6:] == row.split()[-1]
     assert run("show", "4").code == 3
+    assert "A number is a row of the list that was printed last here" in run("show", "4").err
     run("search", "third lucky")
     assert shown("1") == ids[2]
 

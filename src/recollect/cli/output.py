@@ -98,9 +98,15 @@ def _stacked(rows: Sequence[Sequence[str]], width: int) -> Iterator[tuple[str, T
     for row in cells:
         yield _wrapped(_GAP.join(row[:leading]), width), Tone.PLAIN
         pairs = zip(names[leading:], row[leading:], strict=True)
-        rest = ", ".join(f"{name.lower()} {cell}" for name, cell in pairs if cell)
+        rest = ", ".join(f"{_as_word(name)} {cell}" for name, cell in pairs if cell)
         if rest:
             yield _wrapped(f"{_GAP}{rest}", width), Tone.DIM
+
+
+def _as_word(head: str) -> str:
+    """`BEGAN (CET)` within a sentence."""
+    name, gap, zone = head.partition(" ")
+    return f"{name.lower()}{gap}{zone}"
 
 
 def _wrapped(text: str, width: int) -> str:

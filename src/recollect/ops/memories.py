@@ -233,7 +233,7 @@ def restore(app: App, ids: Names) -> Done:
 
 def is_muted_only(memory: Memory) -> bool:
     """Its ratings alone keep it from being shown."""
-    return memory.status is Status.ACTIVE and is_muted(memory)
+    return memory.status in (Status.ACTIVE, Status.CANDIDATE) and is_muted(memory)
 
 
 def delete(app: App, ids: Names) -> Done:
