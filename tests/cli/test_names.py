@@ -169,7 +169,7 @@ def test_undo_says_when_the_last_change_was_made_if_that_is_long_ago(
     assert "last change" not in run("undo", "--dry-run").out
     later = App.open(Path.cwd()).clock.now().plus(days=3)
     monkeypatch.setattr(SystemClock, "now", lambda _: later)
-    assert "It was the last change in work, of " in run("undo").out
+    assert " and was the last change in work.\n" in run("undo").out
 
 
 @pytest.mark.parametrize("columns", [60, 80])

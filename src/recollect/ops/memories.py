@@ -503,10 +503,7 @@ def _reach(app: App, undone: Sequence[tuple[Scope, Entry]], *, is_named: bool) -
         yield "It was for every project."
     at = undone[0][1].at
     if not is_named and app.clock.now().days_since(at) >= _LONG_AGO_DAYS:
-        yield (
-            f"It was the last change in {app.project.name}, of {local_minute(at)}. Those of other projects are undone"
-            " in their folders."
-        )
+        yield f"It was made {local_minute(at)} and was the last change in {app.project.name}."
 
 
 def _in_words(app: App, done: Done, *, is_redo: bool) -> Done:
