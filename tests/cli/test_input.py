@@ -219,6 +219,11 @@ def test_the_list_says_how_to_decide_on_two_rules_that_may_contradict_each_other
     (card,) = run("inbox", "--json").json
     newer, older = card["id"][-6:], card["contradicts"][0]["id"][-6:]
     assert f"recollect inbox settle {newer} {older} --keep both|newer|older" in run("inbox").out
+    for command in ("accept", "reject"):  # the row's number, for the commands of rules that wait
+        ran = run("inbox", command, "1")
+        assert ran.code == 2
+        assert "is in force. It waits because it may contradict" in ran.err
+        assert "--keep both|newer|older` decides on the two." in ran.err
     assert run("inbox", "settle", newer, older, "--keep", "older").code == 0
     assert in_force() == {"Use pnpm"}
 
@@ -244,6 +249,42 @@ def agents_here(monkeypatch: pytest.MonkeyPatch) -> None:
 def calls_us(name: str) -> bool:
     path = Path.home() / name
     return path.exists() and "/bin/hook" in path.read_text()
+
+
+def test_install_says_what_it_found_and_what_to_do_where_no_agent_is(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setenv("PATH", f"/usr/bin{os.pathsep}/bin")
+    # The second time there is a folder, but only of our making.
+    for said in (run("install").out, run("install").out):
+        assert "Claude Code was not found on this machine" in said
+        assert "No agent was found at all. Recollect works with Claude Code, Codex" in said
+        assert "now calls" not in said
+        assert "Claude Code will call Recollect once it is installed (" in said
+    (Path.home() / ".claude" / "projects").mkdir()
+    said = run("install").out
+    assert "Claude Code already calls Recollect (" in said
+    assert "not found" not in said
+
+
+@pytest.mark.usefixtures("agents_here")
+def test_install_names_the_agents_that_are_here_where_the_usual_one_is_not():
+    said = run("install").out
+    assert "Claude Code was not found on this machine" in said
+    assert (
+        "On this machine: Codex, Gemini CLI. `recollect install --agent codex --agent gemini` connects what is here."
+    ) in said
+
+
+def test_join_without_a_server_says_where_it_looked_and_what_to_check():
+    address = "postgresql://ada:swordfish@127.0.0.1:1/memory"
+    for command in ("join", "create"):
+        ran = run("team", command, "acme", address)
+        assert ran.code == 12
+        assert "The team's server (127.0.0.1:1) cannot be reached" in ran.err
+        assert "Check the host and the port in the address, that the server runs" in ran.err
+        assert "swordfish" not in ran.out + ran.err
+        assert "when the server answers again" not in ran.err
 
 
 @needs_pty

@@ -6,12 +6,16 @@ from pathlib import Path
 import pytest
 
 from recollect.app.core import App
+from recollect.base.local_time import local_minute
+from recollect.base.structs import replace
 from recollect.cli.output import lines
 from recollect.model.memory import Status
 from recollect.model.plan import Create
 from recollect.model.result import Scope
 from recollect.model.session import Ending, Outcome
-from recollect.render.blocks import Line, cut_line
+from recollect.model.timeline import SessionRow, Sessions
+from recollect.render import terminal
+from recollect.render.blocks import Line, Table, cut_line
 from tests.cli.run import run
 from tests.conftest import set_time_zone
 from tests.values import NOW, act, plan, rule, thread
@@ -225,3 +229,75 @@ def test_a_pipe_gets_whole_lines_unless_a_width_is_asked_for(monkeypatch: pytest
     monkeypatch.setenv("COLUMNS", "80")
     assert max(map(len, run("show", "Long").out.splitlines())) <= 80
     assert max(map(len, run("show", "Long", "--content").out.splitlines())) == 300
+
+
+def test_restore_unmutes_what_waits_in_the_inbox_and_leaves_it_there():
+    fill(rule("Perhaps this", status=Status.CANDIDATE))
+    run("inbox", "list")
+    assert run("rate", "1", "never").code == 0
+    assert run("restore", "1").code == 0
+    assert "Perhaps this" in run("inbox", "list").out
+    assert run("rules").out == "No rules.\n"
+
+
+def sessions(*, has_transcript: bool = True) -> Sessions:
+    row = SessionRow(
+        id="01234567-89ab",
+        agent="Claude Code",
+        began=NOW,
+        last_at=NOW.plus(seconds=2_700),
+        prompts=120,
+        told=12,
+        kept=3,
+        tokens=12_345,
+        has_transcript=has_transcript,
+    )
+    return Sessions((row, replace(row, last_at=NOW)), 2)
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Asia/Kathmandu"])
+@pytest.mark.parametrize("has_transcript", [True, False])
+def test_sessions_fit_the_terminal_and_nothing_of_them_is_cut(
+    columns: int, zone: str, has_transcript: bool, monkeypatch: pytest.MonkeyPatch
+):
+    set_time_zone(monkeypatch, zone)
+    shown = terminal.blocks(sessions(has_transcript=has_transcript), now=NOW)
+
+    said = [text for text, _ in lines(shown, width=columns, wrap=columns)]
+
+    assert max(len(line) for text in said for line in text.split("\n")) <= columns
+    whole = " ".join(" ".join(said).split())
+    for part in ("01234567", "Claude Code", local_minute(NOW)[:16], "45 min", "<1 min", "12345"):
+        assert part in whole
+    assert "\u2026" not in whole
+    assert "(utc)" not in whole
+    assert ("Without a transcript" in whole) is not has_transcript
+
+
+def test_at_80_columns_each_session_is_one_row():
+    shown = terminal.blocks(sessions(), now=NOW)
+    said = [text for text, _ in lines(shown, width=80, wrap=80)]
+    assert said[0] == "ID        AGENT        BEGAN (UTC)       LASTED  PROMPTS  TOLD  KEPT  TOKENS"
+    assert len(said) == 4
+
+
+def test_a_table_too_wide_for_the_terminal_is_told_row_by_row():
+    table = Table(
+        ("", "RULE", "TYPE", "WHERE", "WHEN", "ID"),
+        (
+            (
+                "1",
+                "Never push to main without a review of somebody",
+                "preference",
+                "everywhere",
+                "5 min",
+                "cdd740",
+            ),
+        ),
+    )
+    said = [text for text, _ in lines([table], width=40)]
+    assert said == [
+        "1  Never push to main without a review\n   of somebody",
+        "  type preference, where everywhere,\n  when 5 min, id cdd740",
+    ]

@@ -5,10 +5,13 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from recollect.app.core import App
+from recollect.base.clock import SystemClock
 from recollect.cli.op_command import command_of, values_from
 from recollect.mcp.server import TOOLS, Tool, make_call
 from recollect.ops.calls import parse_call
@@ -56,6 +59,7 @@ def test_a_number_stands_for_a_row_of_the_last_list():
     for row in listed:
         assert shown(row.split()[0])[-6:] == row.split()[-1]
     assert run("show", "4").code == 3
+    assert "A number is a row of the list that was printed last here" in run("show", "4").err
     run("search", "third lucky")
     assert shown("1") == ids[2]
 
@@ -89,6 +93,83 @@ def test_help_shows_a_dozen_commands_and_names_the_groups_of_the_rest():
     assert all(op.name in listed for op in OPS)
     assert run("help").out == said
     assert run("help", "qwertz").code == 2
+
+
+@pytest.mark.parametrize("command", ["rules", "rule", "rule add", "inbox accept", "ui", "delete"])
+def test_help_takes_a_commands_name_as_well_as_a_groups(command: str):
+    assert run("help", *command.split()).out == run(*command.split(), "--help").out
+    assert run("help", *command.split()).out.startswith(f"Usage: recollect {command} ")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("nots", "There is no command 'nots'. Did you mean 'notes' or 'note'?"),
+        ("maintenence", "Did you mean 'maintenance'?"),
+        ("inbox acept", "There is no command 'acept'. Did you mean 'accept'?"),
+    ],
+)
+def test_help_on_an_unknown_word_names_near_ones(asked: str, said: str):
+    ran = run("help", *asked.split())
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+
+
+def test_pin_takes_words_and_no_name_of_what_is_remembered():
+    id = pinned("Deploys go to staging first")
+    run("threads")
+    for name in ("1", id[-6:], id):
+        ran = run("pin", name)
+        assert ran.code == 2
+        assert f"{name} is the thread \u201cDeploys go to staging first\u201d" in ran.err
+        assert f"`recollect show {id[-6:]}` shows it." in ran.err
+    ran = run("pin", "7")
+    assert ran.code == 2
+    assert "7 is a number of a list, and `pin` keeps new words. Nothing was kept." in ran.err
+    assert len(run("threads", "--json").json) == 1
+    assert run("pin", "7", "--title", "Shards").code == 0, "it is meant as a text"
+    assert run("pin", "port 5433").code == 0
+
+
+def test_a_rule_that_is_pinned_by_its_number_is_told_how_it_is_protected():
+    run("rule", "add", "Use pnpm")
+    run("rules")
+    ran = run("pin", "1")
+    assert ran.code == 2
+    assert "1 is the rule \u201cUse pnpm\u201d" in ran.err
+    assert "`recollect appreciate " in ran.err
+
+
+def test_a_rule_for_every_project_says_so_when_it_comes_and_when_it_is_undone():
+    assert run("rule", "add", "Use pnpm", "--user").out.endswith("is in force in every project.\n")
+    assert run("undo").out.startswith(
+        "Undone: the rule \u201cUse pnpm\u201d is no longer in force.\nIt was for every project.\n"
+    )
+    assert run("rule", "add", "Use pnpm").out.endswith("is in force.\n")
+
+
+def test_undo_in_another_project_leaves_that_one_alone_and_says_where_changes_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    change = run("rule", "add", "Use pnpm", "--json").json["change"]
+    other = tmp_path / "other"
+    other.mkdir()
+    monkeypatch.chdir(other)
+    for args in (("undo",), ("undo", change), ("undo", change[-6:])):
+        ran = run(*args)
+        assert ran.code == 3
+        assert " in other, nor in what holds in every project." in ran.err
+        assert "in that project's folder: `recollect projects`." in ran.err
+
+
+def test_undo_says_when_the_last_change_was_made_if_that_is_long_ago(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    run("rule", "add", "Use pnpm")
+    assert "last change" not in run("undo", "--dry-run").out
+    later = App.open(Path.cwd()).clock.now().plus(days=3)
+    monkeypatch.setattr(SystemClock, "now", lambda _: later)
+    assert " and was the last change in work.\n" in run("undo").out
 
 
 @pytest.mark.parametrize("columns", [60, 80])

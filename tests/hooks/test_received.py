@@ -192,6 +192,14 @@ def test_a_rule_said_in_a_prompt_is_there_in_the_next_session(app: App, talk: Ta
     assert "Use pnpm, not npm." in Talk(app, session="s-2").start().context
 
 
+def test_the_notice_says_that_a_rule_holds_in_every_project(talk: Talk):
+    talk.say("I prefer tabs over spaces, always")
+    assert talk.tell("Stop").notice == (
+        'Recollect: noted "I prefer tabs over spaces, always" for every project'
+        " \u00b7 undo: recollect undo"
+    )
+
+
 SETTINGS, PLUGIN = "", "plugin"
 WAYS: tuple[dict[str, str], ...] = ({}, {"RECOLLECT_VIA": PLUGIN})
 

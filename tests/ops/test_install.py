@@ -482,7 +482,7 @@ def test_where_the_servers_place_is_taken_the_file_is_left_and_the_hooks_stand(
         if text[0] == "["
         else ("claude-code", state)
     )
-    path.parent.mkdir(exist_ok=True)
+    agent(host).folder(app.places).mkdir()  # it is on this machine
     path.write_text(text)
     assert said in install.install(app, agent=(host,)).summary
     assert agent_pieces.calls_us(app, host, Level.USER)

@@ -499,7 +499,7 @@ def test_rules_and_notes_that_were_archived_are_counted_too(app: App):
     assert titles(found) == []
     assert dict(found.left_out) == {ARCHIVED: 2, Status.CANDIDATE: 1}
     said = [getattr(block, "text", "") for block in blocks(found, now=NOW)]
-    assert "1 candidate memory also matches: search --status candidate" in said
+    assert "1 candidate memory also matches: `recollect inbox`" in said
 
 
 @pytest.mark.parametrize("door", [_by_virtual_read, _by_tool])

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,6 +33,8 @@ _MAX_LISTED = 200
 _MAX_ENTRIES = 50
 _MIN_PART_CHARS = 3
 _LOOKALIKES = 50
+_MAX_NAME_CHARS = 60
+_SHORT_ID = re.compile("[0-9a-f]{6}")
 
 
 class _Shown(NamedTuple):
@@ -75,6 +78,22 @@ def find_memory(app: App, name: str) -> tuple[Scope, Memory]:
     return fitting[0]
 
 
+def find_named(app: App, text: str) -> tuple[Scope, Memory] | None:
+    """The memory that a text is the name of and nothing else: a number of the last list, six digits, an id. `last` is
+    a word, too."""
+    if len(text) > _MAX_NAME_CHARS or text == "last":
+        return None
+    name = one_line(storable(text)).strip()
+    if found := app.exact(name) or _find_shown(app, name):
+        return found
+    fitting = find_by_short_id(app, name) if _SHORT_ID.fullmatch(name) else []
+    return fitting[0] if fitting else None
+
+
+def is_list_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 4
+
+
 def find_by_short_id(app: App, part: str) -> list[tuple[Scope, Memory]]:
     """Those whose id ends or begins with this, each once; a merged id leads to the memory that it became."""
     ids = [
@@ -95,7 +114,7 @@ def find_like(app: App, text: str) -> list[Memory]:
 
 def _find_shown(app: App, name: str) -> tuple[Scope, Memory] | None:
     """A number of the list printed last; or `last`, the one that was made, changed or shown last."""
-    if name != "last" and not (name.isascii() and name.isdigit() and len(name) < 4):
+    if name != "last" and not is_list_number(name):
         return None
     shown = _shown_by_project(app).get(_project(app), _Shown())
     if name != "last":

@@ -42,6 +42,7 @@ class NotedRule(NamedTuple):
     """A rule that came into force, and what that means for others."""
 
     words: str
+    is_everywhere: bool = False  # in every project, not in this one alone
     instead_of: Sequence[str] = ()  # the rules that it put out of force
     may_contradict: Sequence[str] = ()  # rules that stay in force beside it until a person decides
 
@@ -64,6 +65,8 @@ def rules_line(rules: Sequence[NotedRule]) -> str:
 
 def _name_rule(rule: NotedRule) -> str:
     named = _quote(rule.words)
+    if rule.is_everywhere:
+        named += " for every project"
     if rule.instead_of:
         named += f", instead of {' and '.join(map(_quote, rule.instead_of))}"
     if rule.may_contradict:

@@ -121,6 +121,7 @@ def kept_notice(app: App, kept: Sequence[KeptRule]) -> str:
             noted.append(
                 notices.NotedRule(
                     words=found.rule,
+                    is_everywhere=found.scope is Scope.USER,
                     instead_of=replaced_words(app, done),
                     may_contradict=paired_words(app, done),
                 )

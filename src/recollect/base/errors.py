@@ -46,11 +46,11 @@ class UnknownId(NotFound):
     """No memory has this id; the nearest ids are named."""
 
     def __init__(self, id: str, near: tuple[str, ...] = ()) -> None:
-        hint = (
-            f"Did you mean {' or '.join(near)}?"
-            if near
-            else "`recollect search WORDS` finds what there is."
-        )
+        hint = "`recollect search WORDS` finds what there is."
+        if near:
+            hint = f"Did you mean {' or '.join(near)}?"
+        elif id.isdigit() and len(id) < 4:
+            hint = "A number is a row of the list that was printed last here: `recollect list`."
         super().__init__(f"No memory is called {id!r}.", hint=hint)
         self.near = near
 

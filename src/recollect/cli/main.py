@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import NoReturn
 
@@ -91,11 +91,7 @@ class Tree(click.Group):
         ):
             name, args = name[:-1], [name[:-1], *args[1:]]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
-            import difflib  # like JSON below, not loaded for `--help`
-
-            near = difflib.get_close_matches(name, self.list_commands(ctx), n=2)
-            meant = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
-            raise click.UsageError(f"There is no command {name!r}.{meant}", ctx)
+            raise _no_command(ctx, name, self.list_commands(ctx))
         found, command, rest = super().resolve_command(ctx, args)
         named = _find_op((*self.path, name))
         return found, command, [*(named[1] if named else ()), *rest]
@@ -106,15 +102,48 @@ def group_rows(group: Group) -> list[tuple[str, str]]:
     return [(name, summary) for name, (of, summary) in every.items() if of is group]
 
 
+def _no_command(ctx: click.Context, name: str, known: Iterable[str]) -> click.UsageError:
+    """Says which were near."""
+    import difflib  # like JSON below, not loaded for `--help`
+
+    near = difflib.get_close_matches(name, dict.fromkeys(known), n=2)
+    meant = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+    return click.UsageError(f"There is no command {name!r}.{meant}", ctx)
+
+
 @click.command(_HELP)
-@click.argument("group", required=False, type=click.Choice([group.name.lower() for group in Group]))
+@click.argument("words", nargs=-1, metavar="[GROUP | COMMAND]")
 @click.pass_context
-def _help(ctx: click.Context, group: str | None) -> None:
-    """List the commands of a group, each with what it does."""
-    if group is None:
+def _help(ctx: click.Context, words: tuple[str, ...]) -> None:
+    """List the commands of a group, each with what it does, or show how a command is used.
+
+    \b
+    Groups: memories, notes, maintenance, teams, agents, developers.
+    """
+    if not words:
         click.echo(ctx.find_root().get_help())
-        return
-    chosen = Group[group.upper()]
+    elif words[0].upper() in Group.__members__:
+        _print_group(ctx, Group[words[0].upper()])
+    else:
+        _print_command(ctx.find_root(), words)
+
+
+def _print_command(root: click.Context, words: tuple[str, ...]) -> None:
+    """Its own help, as `--help` prints it."""
+    ctx, command = root, root.command
+    for word in words:
+        if not isinstance(command, click.Group):
+            break
+        below = command.get_command(ctx, word)
+        if below is None:
+            groups = [] if ctx.parent else [group.name.lower() for group in Group]
+            raise _no_command(ctx, word, [*command.list_commands(ctx), *groups])
+        command = below
+        ctx = click.Context(command, info_name=word, parent=ctx)
+    click.echo(ctx.get_help())
+
+
+def _print_group(ctx: click.Context, chosen: Group) -> None:
     formatter = click.HelpFormatter(width=min(100, ctx.make_formatter().width))
     formatter.write_text(chosen.value)
     formatter.write_paragraph()

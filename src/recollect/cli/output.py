@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from unicodedata import east_asian_width
 
@@ -25,6 +25,8 @@ from recollect.render.terminal import blocks, cut_note
 
 _MAX_WIDTH = 110
 _GAP = "  "
+_MAX_WHOLE_CELL = 24
+_LEAST_TEXT = 12
 _BARS = " \u2502"  # spaces, and what frames a text
 # Leading spaces or a frame, and a few short cells of a table-like line, each with two spaces after it.
 _COLUMNS = re.compile(r"[ \u2502]*(?:[^ ](?:[^ ]| (?! )){0,24} {2,}){0,2}")
@@ -59,20 +61,52 @@ def print_blocks(shown: Iterable[Block]) -> None:
 
 
 def lines(shown: Iterable[Block], *, width: int, wrap: int = 0) -> Iterator[tuple[str, Tone]]:
-    """Tables fit into `width`; text is broken between words at `wrap`, if that is not 0."""
+    """Tables fit into `width`: where their columns do not, each row takes some lines of its own. Text is broken
+    between words at `wrap`, if that is not 0."""
     for block in shown:
         if isinstance(block, Line):
             text = visible(block.text)
             yield _wrapped(text, wrap) if wrap and not block.is_verbatim else text, block.tone
             continue
         rows = [[visible(one_line(cell)) for cell in row] for row in (block.columns, *block.rows)]
-        widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
-        room = max(width, 8 * len(widths)) - len(_GAP) * (len(widths) - 1)
-        while sum(widths) > room:
-            widths[widths.index(max(widths))] -= 1
+        widths = _column_widths(rows, width)
+        if not widths:
+            yield from _stacked(rows, width)
+            continue
         for number, row in enumerate(rows):
             cells = [_fit(cell, wide) for cell, wide in zip(row, widths, strict=True)]
             yield _GAP.join(cells).rstrip(), Tone.PLAIN if number else Tone.DIM
+
+
+def _column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Only columns of text give way; a time, an id or a figure is whole. Empty where that is not enough."""
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    texts = [column for column, wide in enumerate(widths) if wide > _MAX_WHOLE_CELL]
+    too_much = sum(widths) + len(_GAP) * (len(widths) - 1) - width
+    for _ in range(too_much):
+        widest = max(texts, key=lambda column: widths[column], default=None)
+        if widest is None or widths[widest] <= _LEAST_TEXT:
+            return []
+        widths[widest] -= 1
+    return widths
+
+
+def _stacked(rows: Sequence[Sequence[str]], width: int) -> Iterator[tuple[str, Tone]]:
+    """Of each row what comes first, and below it the rest by name."""
+    names, *cells = rows
+    leading = 1 if names[0] else 2  # a number stands for its row, and says nothing by itself
+    for row in cells:
+        yield _wrapped(_GAP.join(row[:leading]), width), Tone.PLAIN
+        pairs = zip(names[leading:], row[leading:], strict=True)
+        rest = ", ".join(f"{_as_word(name)} {cell}" for name, cell in pairs if cell)
+        if rest:
+            yield _wrapped(f"{_GAP}{rest}", width), Tone.DIM
+
+
+def _as_word(head: str) -> str:
+    """`BEGAN (CET)` within a sentence."""
+    name, gap, zone = head.partition(" ")
+    return f"{name.lower()}{gap}{zone}"
 
 
 def _wrapped(text: str, width: int) -> str:

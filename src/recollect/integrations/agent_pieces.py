@@ -155,11 +155,24 @@ def agents_here(app: App) -> tuple[str, ...]:
     """Agents whose program is on the PATH, or which left a folder in the home folder."""
     at = app.places
     path, known = at.environ.get("PATH", os.defpath), [(host, agent(host)) for host in callers()]
+    receipts = Receipts(app)
     return tuple(
         host
         for host, one in known
-        if find_program(one.PROGRAM or host, path, at.user_home) or one.folder(at).is_dir()
+        if find_program(one.PROGRAM or host, path, at.user_home)
+        or _is_of_an_agent(one.folder(at), receipts)
     )
+
+
+def _is_of_an_agent(folder: Path, receipts: Receipts) -> bool:
+    """Whether anything but what `install` wrote is in it."""
+    if not folder.is_dir():
+        return False
+    if str(folder) not in receipts.made:
+        return True
+    ours = {Path(piece.path) for piece in receipts.pieces.values()}
+    made = {Path(path) for path in receipts.made}
+    return any(path not in ours and path not in made for path in folder.iterdir())
 
 
 def calls_us(app: App, host: str, level: Level, kinds: Collection[str] = CALLING) -> bool:

@@ -287,6 +287,13 @@ class Reasons(Struct):  # why things were shown: recalls, newest first, as they 
         return _fields(self, "memory now quiet unwanted recalls")
 
 
+def foretold(summary: str) -> str:
+    """The summary of a dry run, which sounds as if it were done unless it says `would` itself."""
+    if summary.startswith(("Would ", "Nothing ", "No ")):
+        return summary
+    return f"Dry run: nothing was written. It would report: {summary}"
+
+
 class Done(
     Struct
 ):  # a write, done or (dry run) only shown; several of them, if they are one change
@@ -297,9 +304,14 @@ class Done(
     dry_run: bool
     notes: tuple[str, ...] = ()
 
+    @property
+    def said(self) -> str:
+        return foretold(self.summary) if self.dry_run else self.summary
+
     def as_json(self) -> dict[str, Json]:
         changes: list[Json] = [change_json(change) for change in self.plan.changes]
-        data = _fields(self, "summary change dry_run scope") | {
+        data = {"summary": self.said} | _fields(self, "change dry_run scope")
+        data |= {
             "ids": list(self.plan.touched()),
             "changes": changes,
         }
@@ -426,6 +438,7 @@ class Suggested(Struct):  # what might be tidied up: the first of each, and how 
 
     def as_json(self) -> dict[str, Json]:
         data = _fields(self, "merge_candidates split_candidates recall_hints health totals")
+        data |= {"dry_run": True} if self.dry_run else {}
         data |= _fields(self, "dry_run applied") if self.applied else {}
         return _with(data, notes=list(self.notes))
 
@@ -461,8 +474,13 @@ class Summary(
         False  # lines that must stay as they are: for programs, or differences between files
     )
 
+    @property
+    def said(self) -> str:
+        is_dry_run = self.facts.get("dry_run") is True and not self.is_verbatim
+        return foretold(self.summary) if is_dry_run else self.summary
+
     def as_json(self) -> dict[str, Json]:
-        return {"summary": self.summary, **self.facts, "notes": list(self.notes)}
+        return {"summary": self.said, **self.facts, "notes": list(self.notes)}
 
 
 class Step(Struct):  # one step of the demo: why, the command a person would type, and its answer

@@ -193,10 +193,8 @@ def answer_agent(result: Result, *, now: Moment, nonce: str, offset: int = 0) ->
                 "passages_without_vector": result.embedding.waiting if result.embedding else 0,
                 "set_aside_as_damaged": len(result.set_aside), "settings_problems": result.settings_problems,
             }, focus=len(result.focus))  # fmt: skip
-        case Done(summary, _, _, _, dry_run, notes):
-            return _text(f"Dry run: nothing was written. {summary}" if dry_run else summary, notes)
-        case Summary(summary, _, notes):
-            return _text(summary, notes)
+        case Done() | Summary():
+            return _text(result.said, result.notes)
         case Cards(cards):
             titles = [(one.memory, plain(one.memory.title, _TITLE_CHARS)) for one in cards[:50]]
             listed: list[Json] = [

@@ -10,7 +10,7 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -69,6 +69,7 @@ def install(
     local: _Local = False,
 ) -> Summary:
     level, chosen = _choice(agent or (DEFAULT_HOST,), user, project, local)
+    here = agent_pieces.agents_here(app)  # before our files make folders that look like an agent's
     pieces = [piece for host in chosen for piece in agent_pieces.pieces(app, host, level)]
     if not app.dry_run:
         app.home.prepare()
@@ -92,7 +93,26 @@ def install(
         )
     if work.changed:
         app.log.line("install", hosts=",".join(chosen), level=level)
-    return _summary(work, _next_steps(work, level, chosen, is_named=bool(agent)))
+    steps = (
+        *_not_here(chosen, here),
+        *_next_steps(work, level, chosen, is_named=bool(agent), here=here),
+    )
+    return _summary(work, steps, missing=[host for host in chosen if host not in here])
+
+
+def _not_here(chosen: Sequence[str], here: Sequence[str]) -> Iterator[str]:
+    """Agents that were connected, and are not on this machine as far as can be seen: what was looked for."""
+    missing = [agent_of(host).TITLE for host in chosen if host not in here]
+    if not missing:
+        return
+    looked = "neither the program on the PATH nor its folder in the home folder"
+    yield (
+        f"{' and '.join(missing)} was not found on this machine ({looked}): its settings are ready for when it is"
+        " installed. `recollect doctor` checks the connection, `recollect uninstall` takes the settings away."
+    )
+    if not here:
+        known = ", ".join(agent_of(host).TITLE for host in callers())
+        yield f"No agent was found at all. Recollect works with {known}: install one of them."
 
 
 def uninstall(
@@ -205,6 +225,7 @@ def _require(outcome: Outcome) -> None:
 
 _MOST_NAMED = 5  # projects
 _ABLE = {HOOKS: 0, PLUGIN: 0, SERVER: 1}
+_ONCE_IT_IS_HERE = ("will call Recollect", "will have Recollect's tools")
 _DONE = {
     Change.ADDED: ("now calls Recollect", "can now use Recollect's tools"),
     Change.RENEWED: ("now calls Recollect", "can now use Recollect's tools"),
@@ -214,16 +235,18 @@ _DONE = {
 }
 
 
-def _summary(work: Work, more: Iterable[str]) -> Summary:
+def _summary(work: Work, more: Iterable[str], *, missing: Collection[str] = ()) -> Summary:
+    """`missing`: agents that were connected and are not on this machine."""
     lines, notes = [], []
     for piece, change, reason, _ in work.outcomes:
         if piece.kind in _ABLE:
-            left = f": {reason}. It was left as it is."
-            done = (
-                left
-                if change is Change.LEFT
-                else f" {_DONE[change][_ABLE[piece.kind]]} ({piece.path})."
-            )
+            able = _ABLE[piece.kind]
+            if change is Change.LEFT:
+                done = f": {reason}. It was left as it is."
+            elif piece.host in missing:
+                done = f" {_ONCE_IT_IS_HERE[able]} once it is installed ({piece.path})."
+            else:
+                done = f" {_DONE[change][able]} ({piece.path})."
             lines.append(agent_of(piece.host).TITLE + done)
         elif change is Change.LEFT:
             notes.append(f"Left alone: {reason}.")
@@ -266,7 +289,7 @@ def _plan(work: Work, rows: list[tuple[str, str, str]]) -> Summary:
 
 
 def _next_steps(
-    work: Work, level: Level, chosen: tuple[str, ...], *, is_named: bool
+    work: Work, level: Level, chosen: tuple[str, ...], *, is_named: bool, here: tuple[str, ...]
 ) -> Iterator[str]:
     app = work.app
     yield from filter(None, (agent_of(host).unapproved(level, app.places) for host in chosen))
@@ -275,18 +298,23 @@ def _next_steps(
         yield f"The plugin {plugin.name} calls too; an event is answered once."
     yield "Takes effect in new sessions; running ones are unchanged."
     if level is Level.PROJECT:
-        others = "so they do nothing for others who share these settings; use --local to keep them private."
-        yield f"The hooks point to {app.home.root}, {others}"
-    here = [host for host in agent_pieces.agents_here(app) if host != DEFAULT_HOST and not is_named]
+        private = "so they do nothing for others who share these settings; use --local to keep them private."
+        yield f"The hooks point to {app.home.root}, {private}"
+    others = [host for host in here if host != DEFAULT_HOST and not is_named]
     found = [
-        host for host in here if not any(agent_pieces.calls_us(app, host, level) for level in Level)
+        host
+        for host in others
+        if not any(agent_pieces.calls_us(app, host, level) for level in Level)
     ]
     if found:
         names, titles = (
             " ".join(f"--agent {host}" for host in found),
             ", ".join(agent_of(host).TITLE for host in found),
         )
-        yield f"Also on this machine: {titles}. `recollect install {names}` connects them, too."
+        if DEFAULT_HOST in here:
+            yield f"Also on this machine: {titles}. `recollect install {names}` connects them, too."
+        else:
+            yield f"On this machine: {titles}. `recollect install {names}` connects what is here."
     if work.changed:
         from recollect.ops import past_sessions
 

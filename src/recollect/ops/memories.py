@@ -4,14 +4,15 @@ those changes (`log`), and `undo`."""
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.app import note_files
 from recollect.app.core import App
-from recollect.app.lookup import TEAM_SYNC, is_asked
+from recollect.app.lookup import TEAM_SYNC, find_named, is_asked, is_list_number
 from recollect.app.plan_gate import files_of
 from recollect.base.errors import BadInput, Conflict, NotFound, RecollectError, UnknownId
+from recollect.base.local_time import local_minute
 from recollect.base.structs import replace
 from recollect.base.text import clip, first_line_title, one_line, storable
 from recollect.jobs.rule_contexts import with_contexts
@@ -31,6 +32,8 @@ from recollect.render.undo_words import undone_words
 
 if TYPE_CHECKING:
     from recollect.store import Store
+
+_LONG_AGO_DAYS = 1 / 24
 
 Name = Annotated[
     str, Arg("The memory: an id, a title, a note's file, or a number of a list.", metavar="NAME")
@@ -110,6 +113,8 @@ def pin(
         raise BadInput(
             "There is nothing to pin: the text is empty.", hint='`recollect pin "What to remember"`'
         )
+    if title is None:
+        _refuse_name(app, content)
     boost, notes = clamp("boost", boost, 0.0, edits.MAX_BOOST)
     heading, named = app.redact_title(title), app.redact_topics(topics)
 
@@ -125,6 +130,33 @@ def pin(
         scope_of(user), "pin", make, lambda plan: f"Pinned as {plan.touched()[0]} ({weight})"
     )
     return replace(done, notes=(*notes, *done.notes))
+
+
+def _refuse_name(app: App, text: str) -> None:
+    """`pin 1` means a memory that is there already; kept would be the figure 1."""
+    name = text.strip()
+    named = find_named(app, name)
+    if named is None and not is_list_number(name):
+        return
+    hint = (
+        f'To keep it as a text all the same, give it a title: `recollect pin {name} --title "..."`.'
+    )
+    if named is None:
+        raise BadInput(
+            f"{name} is a number of a list, and `pin` keeps new words. Nothing was kept.", hint=hint
+        )
+    memory = named[1]
+    hint = f"`recollect show {memory.id[-SHORT_ID:]}` shows it. {hint}"
+    if memory.kind is not Kind.THREAD:
+        protect = (
+            f"`recollect appreciate {memory.id[-SHORT_ID:]}` protects it from being forgotten."
+        )
+        hint = f"{protect} {hint}"
+    raise BadInput(
+        f"{name} is the {memory.kind} \u201c{clip(one_line(memory.title), 60)}\u201d, which is remembered already;"
+        " `pin` keeps new words. Nothing was kept.",
+        hint=hint,
+    )
 
 
 def edit(
@@ -201,7 +233,7 @@ def restore(app: App, ids: Names) -> Done:
 
 def is_muted_only(memory: Memory) -> bool:
     """Its ratings alone keep it from being shown."""
-    return memory.status is Status.ACTIVE and is_muted(memory)
+    return memory.status in (Status.ACTIVE, Status.CANDIDATE) and is_muted(memory)
 
 
 def delete(app: App, ids: Names) -> Done:
@@ -421,8 +453,7 @@ def undo(
         ]
         found = [pair for pair in standing if is_asked(pair[1].op)]
     if not found:
-        problem = f"No change has the id {change!r}." if change else "There is nothing to undo."
-        raise NotFound(problem, hint="`recollect log` lists the changes.")
+        raise _nothing_to_undo(app, change)
     entry = found[0][1]
     parts = [
         (scope, one)
@@ -446,7 +477,33 @@ def undo(
         raise BadInput(problem, hint=note_files.USE_FILES)
     with app.as_one_change():
         done = as_one([app.undo(scope, one) for scope, one in standing])
-    return _in_words(app, done, is_redo=entry.undoes is not None)
+    done = _in_words(app, done, is_redo=entry.undoes is not None)
+    return replace(done, notes=(*_reach(app, standing, is_named=bool(change)), *done.notes))
+
+
+def _nothing_to_undo(app: App, change: str | None) -> NotFound:
+    """Other projects are not looked into, so where such a change may be is all that can be said."""
+    where = "in what holds in every project"
+    if app.project is not None:
+        where = f"in {app.project.name}, nor {where}"
+    problem = (
+        f"No change has the id {change!r} {where}."
+        if change
+        else f"There is nothing to undo {where}."
+    )
+    others = "One of another project is undone in that project's folder: `recollect projects`."
+    return NotFound(problem, hint=f"`recollect log` lists the changes. {others}")
+
+
+def _reach(app: App, undone: Sequence[tuple[Scope, Entry]], *, is_named: bool) -> Iterator[str]:
+    """That it was for every project; and when it was made, for who meant a newer change of another project."""
+    if app.project is None:
+        return
+    if all(scope is Scope.USER for scope, _ in undone):
+        yield "It was for every project."
+    at = undone[0][1].at
+    if not is_named and app.clock.now().days_since(at) >= _LONG_AGO_DAYS:
+        yield f"It was made {local_minute(at)} and was the last change in {app.project.name}."
 
 
 def _in_words(app: App, done: Done, *, is_redo: bool) -> Done:

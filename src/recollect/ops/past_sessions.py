@@ -123,7 +123,7 @@ def catch_up(
     waiting = transcripts.count_waiting(app)
     lines = SET_ASIDE.read(app.reader(app.scope)) if again else []
     if app.dry_run:
-        said = f"{waiting} events wait to be read."
+        said = f"Would read {counted(waiting, 'event')}."
         if again:
             said += f" {counted(len(lines), 'line')} set aside would be tried again."
         return Summary(said, {"waiting": waiting, "set_aside": len(lines), "dry_run": True})

@@ -37,6 +37,7 @@ from recollect.ops.library import Limit, Muted, card, list_kind
 from recollect.ops.memories import Expect, Topics, User, as_one, refuse_unexpected, scope_of
 from recollect.ops.table import Arg
 from recollect.ops.team import begin_sharing, finish_sharing
+from recollect.render.blocks import SHORT_ID
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -116,7 +117,10 @@ def add(
 
     def say(plan: Plan) -> str:
         is_known = isinstance(plan.changes[0], Update)
-        return f"Rule {plan.touched()[0]} {'already says this; counted again' if is_known else 'is in force'}."
+        state = "already says this; counted again" if is_known else "is in force"
+        if scope is Scope.USER and not is_known:
+            state += " in every project"
+        return f"Rule {plan.touched()[0]} {state}."
 
     done = app.commit(scope, "rule add", make, say)
     notes = (*_consequences(app, done), *team_notes, *done.notes)
@@ -316,15 +320,29 @@ def _say(rules: Sequence[Rule], what: str) -> str:
     return f"{len(rules)} rules are {what.format('them')}."
 
 
+def _not_waiting(app: App, name: str, memory: Memory) -> BadInput:
+    """The inbox also lists pairs of rules in force, which another command decides."""
+    others = _standing_pairs(app, memory) if memory.status is Status.ACTIVE else ()
+    if not others:
+        return BadInput(
+            f"{name} does not wait in the inbox.", hint="`recollect inbox list` shows what does."
+        )
+    other = others[0]
+    pair = f"{memory.id[-SHORT_ID:]} {other.id[-SHORT_ID:]}"
+    return BadInput(
+        f"{name} (\u201c{clip(one_line(memory.body), 60)}\u201d) is in force. It waits because it may contradict"
+        f" \u201c{clip(one_line(other.body), 60)}\u201d.",
+        hint=f"`recollect inbox settle {pair} --keep both|newer|older` decides on the two.",
+    )
+
+
 def _decide(app: App, ids: Iterable[str], commit: Callable[[Scope, list[Rule]], Done]) -> Done:
     """One change, in both stores; each store's rules in the order in which they were said."""
     found: dict[Scope, dict[str, Rule]] = {}
     for id in ids:
         scope, memory = app.find(id)
         if not isinstance(memory, Rule) or memory.status is not Status.CANDIDATE:
-            raise BadInput(
-                f"{id} does not wait in the inbox.", hint="`recollect inbox list` shows what does."
-            )
+            raise _not_waiting(app, id, memory)
         found.setdefault(scope, {})[memory.id] = memory
     with app.as_one_change():
         return as_one(

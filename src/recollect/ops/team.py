@@ -6,7 +6,8 @@ from __future__ import annotations
 import getpass
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.app import teams
@@ -32,7 +33,7 @@ from recollect.app.teams import (
     require_team,
     save_team,
 )
-from recollect.base.errors import BadInput, NotFound, RecollectError
+from recollect.base.errors import BadInput, NotFound, RecollectError, TeamUnreachable
 from recollect.base.ids import fresh_key
 from recollect.base.local_time import local_day
 from recollect.base.moment import Moment
@@ -100,7 +101,8 @@ def create(
         return Summary(f"Would create team {name}.", {"team": name, "dry_run": True})
     from recollect.store.postgres_admin import create_team, without_password
 
-    made = create_team(_clean_address(url), name)
+    with _telling_what_to_check("made"):
+        made = create_team(_clean_address(url), name)
     team, notes = _begin(app, name, made, person, None)
     if rules is not None:
         with connection(team) as server:
@@ -127,10 +129,23 @@ def join(
     from recollect.store.postgres_admin import join_team
 
     login = Team(name, "", _clean_address(url), "", "", password_command or "")
-    team, notes = _begin(
-        app, name, join_team(teams.login_url(login), name), person, password_command
-    )
+    with _telling_what_to_check("joined"):
+        joined = join_team(teams.login_url(login), name)
+    team, notes = _begin(app, name, joined, person, password_command)
     return _report_joined(app, team, "joined", notes)
+
+
+@contextmanager
+def _telling_what_to_check(done: str) -> Iterator[None]:
+    """Who is not in the team yet has nothing that goes on without its server."""
+    try:
+        yield
+    except TeamUnreachable as problem:
+        hint = (
+            f"No team was {done}. Check the host and the port in the address, that the server runs, and that this"
+            " machine may reach it (network, VPN, firewall)."
+        )
+        raise TeamUnreachable(problem.message, hint=hint) from None
 
 
 def _clean_address(url: str) -> str:

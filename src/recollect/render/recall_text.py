@@ -24,10 +24,10 @@ class Door(NamedTuple):
 
 COMMAND_LINE = Door(
     "recollect recall {}",
-    {Status.ARCHIVED: "--archived"}
+    {Status.ARCHIVED: "--archived", Status.CANDIDATE: "`recollect inbox`"}
     | {
-        status: f"search --status {status}"
-        for status in (Status.CANDIDATE, Status.SUPERSEDED, Status.SUSPENDED)
+        status: f"`recollect search WORDS --status {status}`"
+        for status in (Status.SUPERSEDED, Status.SUSPENDED)
     },
 )
 _FOR_AGENTS = {

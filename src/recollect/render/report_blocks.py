@@ -3,7 +3,7 @@ sessions, and one turn by turn; and the sentences of sessions that the page uses
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from recollect.base.local_time import local_minute
@@ -136,17 +136,16 @@ def session_list_blocks(found: Sessions, _now: Moment) -> Iterator[Block]:
             "No sessions yet: `recollect install` connects agents, `recollect import sessions` reads past ones."
         )
         return
-    rows = [
-        (one.id[:_ID_CHARS], one.agent, _time(one.began), lasted(one),
-         *map(str, _figures(one)), "" if one.has_transcript else "gone")
-        for one in found.sessions
-    ]  # fmt: skip
-    names = ("ID", "AGENT", "BEGAN", "LASTED", "PROMPTS", "TOLD", "KEPT", "TOKENS", "TRANSCRIPT")
-    yield (
-        Table(names, tuple(rows))
-        if any(row[-1] for row in rows)
-        else Table(names[:-1], tuple(r[:-1] for r in rows))
+    began, times = _times([one.began for one in found.sessions])
+    rows = tuple(
+        (one.id[:_ID_CHARS], one.agent, time, _short_span(one), *map(str, _figures(one)))
+        for one, time in zip(found.sessions, times, strict=True)
     )
+    yield Table(("ID", "AGENT", began, "LASTED", "PROMPTS", "TOLD", "KEPT", "TOKENS"), rows)
+    if gone := [one.id[:_ID_CHARS] for one in found.sessions if not one.has_transcript]:
+        yield Line(
+            f"Without a transcript, by what is on record alone: {', '.join(gone)}.", Tone.DIM
+        )
     if said := cut_line(len(found.sessions), found.total - found.offset):
         end = found.offset + len(found.sessions)
         yield Line(f"{said} `recollect sessions --offset {end}` goes on.", Tone.DIM)
@@ -283,6 +282,23 @@ def _figures(one: SessionRow) -> tuple[int, int, int, int]:
 
 def _memories(count: int) -> str:
     return counted(count, "memory", "memories")
+
+
+def _times(moments: Sequence[Moment]) -> tuple[str, list[str]]:
+    """A column's head and its times; the head names their zone, if they share one."""
+    times = [_time(at) for at in moments]
+    zones = {time.rpartition(" ")[2] for time in times}
+    if len(zones) > 1:
+        return "BEGAN", times
+    return f"BEGAN ({zones.pop()})", [time.rpartition(" ")[0] for time in times]
+
+
+def _short_span(one: SessionRow) -> str:
+    """For a column: `5 min`, `3 h`, `12 d`."""
+    count, _, unit = lasted(one).partition(" ")
+    if not count.isdigit():
+        return "<1 min"
+    return f"{count} {'min' if unit.startswith('min') else unit[0]}"
 
 
 def _time(at: Moment) -> str:

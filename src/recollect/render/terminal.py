@@ -432,7 +432,7 @@ def _setting_blocks(configured: results.Configured, _now: Moment) -> Iterator[Bl
 
 def _summary_blocks(summary: results.Summary, _now: Moment) -> Iterator[Block]:
     if summary.summary:  # a list of names may be empty, and is read by programs
-        yield Line(summary.summary, is_verbatim=summary.is_verbatim)
+        yield Line(summary.said, is_verbatim=summary.is_verbatim)
     yield from _note_lines(summary.notes)
 
 

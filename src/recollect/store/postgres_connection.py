@@ -361,7 +361,10 @@ def connect(params: dict[str, str], timeout_s: float) -> psycopg.Connection[Any]
 
 def _place(params: dict[str, str]) -> str:
     host = params.get("host") or params.get("hostaddr") or "this machine"
-    return f"{host}:{params['port']}" if "port" in params else host
+    port = params.get("port", "")
+    if not port and re.fullmatch(r"[A-Za-z0-9.-]+", host):
+        port = "5432"  # where a server is looked for if no port is named
+    return f"{host}:{port}" if port else host
 
 
 def _reason(problem: Exception, params: dict[str, str]) -> str:
