@@ -1,5 +1,6 @@
 """Lists say what they leave out; times in them are local; lines fit the terminal."""
 
+import json
 import re
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from recollect.model.memory import Status
 from recollect.model.plan import Create
 from recollect.model.result import Scope
 from recollect.model.session import Ending, Outcome
-from recollect.render.blocks import Line, cut_line
+from recollect.render.blocks import Line, Table, cut_line
 from tests.cli.run import run
 from tests.conftest import set_time_zone
 from tests.values import NOW, act, plan, rule, thread
@@ -225,3 +226,57 @@ def test_a_pipe_gets_whole_lines_unless_a_width_is_asked_for(monkeypatch: pytest
     monkeypatch.setenv("COLUMNS", "80")
     assert max(map(len, run("show", "Long").out.splitlines())) <= 80
     assert max(map(len, run("show", "Long", "--content").out.splitlines())) == 300
+
+
+def test_the_time_of_a_session_is_whole_at_80_columns(monkeypatch: pytest.MonkeyPatch):
+    set_time_zone(monkeypatch, "Europe/Berlin")
+    monkeypatch.setenv("COLUMNS", "80")
+    prompt = {"session_id": "s-1", "cwd": str(Path.cwd()), "prompt": "use pnpm"}
+    assert run("hook", "UserPromptSubmit", stdin=json.dumps(prompt).encode()).code == 0
+
+    heading, row = run("sessions").out.splitlines()[:2]
+
+    assert re.search(r"  \d{4}-\d\d-\d\d \d\d:\d\d CES?T  <1 min  ", row)
+    assert max(len(heading), len(row)) <= 80
+
+
+def test_a_column_that_must_stay_whole_gives_no_character_to_others():
+    rows = (("2026-02-01 09:30 CET", "word " * 20),)
+    [_, (row, _)] = lines([Table(("WHEN", "WHAT"), rows, whole=("WHEN",))], width=24)
+    assert row.startswith("2026-02-01 09:30 CET  ")
+
+
+def test_a_recall_that_shows_some_of_what_it_found_says_so():
+    fill(*(thread(f"Deploy {n}", body=f"We deploy the site {n} by rsync.") for n in range(8)))
+
+    said = run("recall", "deploy", "the", "site").out
+
+    assert "## Matching Threads (8 found)" in said
+    assert said.count("### [") == 5
+    assert "(5 of 8 shown; `recollect search WORDS` lists all)" in said
+
+
+def test_the_decision_log_is_read_in_local_time_and_programs_get_it_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    set_time_zone(monkeypatch, "Europe/Berlin")
+    assert run("pin", "Deploys go through staging").code == 0
+    assert run("recall", "staging").code == 0
+
+    lines_for_people = run("logs").out.splitlines()
+    lines_for_programs = run("logs", "--json").out.splitlines()
+
+    assert lines_for_people
+    assert all(re.match(r"\d{4}(-\d\d){2} \d\d(:\d\d){2} CES?T  ", one) for one in lines_for_people)
+    assert all(json.loads(one)["at"].endswith("Z") for one in lines_for_programs)
+
+
+def test_an_error_and_its_advice_fit_the_width_that_is_asked_for(monkeypatch: pytest.MonkeyPatch):
+    said = run("rules", "--type", "nosuch").err
+    assert len(said.splitlines()) == 2, "a pipe gets whole lines"
+    monkeypatch.setenv("COLUMNS", "80")
+
+    narrow = run("rules", "--type", "nosuch").err
+
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert narrow.split() == said.split()

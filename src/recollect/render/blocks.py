@@ -49,6 +49,7 @@ class Line(NamedTuple):
 class Table(NamedTuple):
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    whole: tuple[str, ...] = ()  # columns that are never cut: half a time says nothing
 
 
 Block = Line | Table

@@ -14,7 +14,7 @@ from recollect.model.report import Activity, Figures, Outcomes, Trial
 from recollect.model.session import Ending, EventName
 from recollect.model.timeline import CallStep, SessionRow, Sessions, Timeline, Told, TurnSteps
 from recollect.render.blocks import SHORT_ID, Block, Line, Table, Tone, cut_line
-from recollect.render.recall_text import ago, time_span
+from recollect.render.recall_text import ago, short_span, time_span
 
 _PASSAGE_CHARS = 160
 _ID_CHARS = 8
@@ -137,16 +137,13 @@ def session_list_blocks(found: Sessions, _now: Moment) -> Iterator[Block]:
         )
         return
     rows = [
-        (one.id[:_ID_CHARS], one.agent, _time(one.began), lasted(one),
+        (one.id[:_ID_CHARS], one.agent, _time(one.began), short_span(_minutes(one)) or "<1 min",
          *map(str, _figures(one)), "" if one.has_transcript else "gone")
         for one in found.sessions
     ]  # fmt: skip
-    names = ("ID", "AGENT", "BEGAN", "LASTED", "PROMPTS", "TOLD", "KEPT", "TOKENS", "TRANSCRIPT")
-    yield (
-        Table(names, tuple(rows))
-        if any(row[-1] for row in rows)
-        else Table(names[:-1], tuple(r[:-1] for r in rows))
-    )
+    names = ("ID", "AGENT", "BEGAN", "LASTED", "ASKED", "TOLD", "KEPT", "TOKENS", "TRANSCRIPT")
+    end = len(names) if any(row[-1] for row in rows) else -1
+    yield Table(names[:end], tuple(row[:end] for row in rows), whole=("ID", "BEGAN"))
     if said := cut_line(len(found.sessions), found.total - found.offset):
         end = found.offset + len(found.sessions)
         yield Line(f"{said} `recollect sessions --offset {end}` goes on.", Tone.DIM)
@@ -274,7 +271,11 @@ def became(status: Status | None) -> str:
 
 
 def lasted(one: SessionRow) -> str:
-    return time_span(int(one.last_at.days_since(one.began) * 1_440)) or "under a minute"
+    return time_span(_minutes(one)) or "under a minute"
+
+
+def _minutes(one: SessionRow) -> int:
+    return int(one.last_at.days_since(one.began) * 1_440)
 
 
 def _figures(one: SessionRow) -> tuple[int, int, int, int]:
