@@ -151,7 +151,7 @@ _EPILOG = (
     __version__, "-V", "--version", prog_name="recollect", message="%(prog)s %(version)s"
 )
 def program() -> None:
-    """Memory for coding agents: corrected once, they do not repeat the mistake."""
+    """Memory for coding agents: what you state or dictate, they know next time."""
 
 
 def main() -> NoReturn:
