@@ -12,8 +12,10 @@ from recollect.capture.machine_text import (
     is_machine_text,
     without_machine_text,
 )
+from recollect.capture.records import make_record
 from recollect.capture.titles import make_title
 from recollect.model.passage import Record
+from tests.capture.acts import replied, said, turn
 from tests.cases import cases
 
 MACHINE, SAID = cases("machine_text", "machine"), cases("machine_text", "said")
@@ -53,6 +55,13 @@ def test_no_thread_is_named_after_a_machines_words(line: str, ended: str):
     assert title
     assert not is_error(title)
     assert not is_command(title)
+
+
+@pytest.mark.parametrize("line", MACHINE)
+def test_a_thread_that_began_with_a_machines_words_is_named_after_what_was_found(line: str):
+    found = "The cart total was wrong for guests; I now add the fee in one place."
+    record = make_record(turn(said(line), replied(found)))
+    assert make_title([record]) == "Cart total was wrong for guests"
 
 
 @given(st.text(max_size=400))

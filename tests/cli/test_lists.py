@@ -1,5 +1,6 @@
 """Lists say what they leave out; times in them are local; lines fit the terminal."""
 
+import json
 import re
 from pathlib import Path
 
@@ -301,3 +302,39 @@ def test_a_table_too_wide_for_the_terminal_is_told_row_by_row():
         "1  Never push to main without a review\n   of somebody",
         "  type preference, where everywhere,\n  when 5 min, id cdd740",
     ]
+
+
+def test_a_recall_that_shows_some_of_what_it_found_says_so():
+    fill(*(thread(f"Deploy {n}", body=f"We deploy the site {n} by rsync.") for n in range(8)))
+
+    said = run("recall", "deploy", "the", "site").out
+
+    assert "## Matching Threads (8 found)" in said
+    assert said.count("### [") == 5
+    assert "(5 of 8 shown; `recollect search WORDS` lists all)" in said
+
+
+def test_the_decision_log_is_read_in_local_time_and_programs_get_it_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    set_time_zone(monkeypatch, "Europe/Berlin")
+    assert run("pin", "Deploys go through staging").code == 0
+    assert run("recall", "staging").code == 0
+
+    lines_for_people = run("logs").out.splitlines()
+    lines_for_programs = run("logs", "--json").out.splitlines()
+
+    assert lines_for_people
+    assert all(re.match(r"\d{4}(-\d\d){2} \d\d(:\d\d){2} CES?T  ", one) for one in lines_for_people)
+    assert all(json.loads(one)["at"].endswith("Z") for one in lines_for_programs)
+
+
+def test_an_error_and_its_advice_fit_the_width_that_is_asked_for(monkeypatch: pytest.MonkeyPatch):
+    said = run("rules", "--type", "nosuch").err
+    assert len(said.splitlines()) == 2, "a pipe gets whole lines"
+    monkeypatch.setenv("COLUMNS", "80")
+
+    narrow = run("rules", "--type", "nosuch").err
+
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert narrow.split() == said.split()

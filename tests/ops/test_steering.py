@@ -199,7 +199,7 @@ def test_threads_that_say_the_same_are_suggested_to_be_merged(app: App):
     assert {one["thread_a"], one["thread_b"]} == {a, b}
     assert float(str(one["similarity"])) > 0.85
     assert one["reason"] == "Both about deploy"
-    assert one["command"] == f"ai_merge('{one['thread_a']}', '{one['thread_b']}')"
+    assert one["command"] == f'ai_merge(a="{one["thread_a"]}", b="{one["thread_b"]}")'
     assert told.totals == {"merge_candidates": 1, "split_candidates": 0}
     assert (told.health["active_threads"], told.health["context_pressure"]) == (3, 0.3)
 
@@ -225,8 +225,11 @@ def test_with_a_context_there_are_hints_of_what_nobody_was_shown(app: App):
     assert steering.suggestions(app, "apple pie with cinnamon").recall_hints == ()
     [hint] = steering.suggestions(app, "login tokens").recall_hints
     assert hint == {
-        "topic": "JWT tokens", "last_mentioned": "just now", "thread_count": 1, "command": "ai_recall('JWT tokens')",
-    }  # fmt: skip
+        "topic": "JWT tokens",
+        "last_mentioned": "just now",
+        "thread_count": 1,
+        "command": 'ai_recall(query="JWT tokens")',
+    }
     assert steering.suggestions(app).recall_hints == ()
 
 

@@ -110,7 +110,7 @@ def test_what_a_hook_brings_appears_on_an_open_page_and_can_be_undone_there(
     say(own_ui.world, "never commit directly to main")
     line = feed.locator("li", has_text="noted: Never commit directly to main")
     expect(line).to_have_count(1)
-    expect(line.locator("time")).to_have_text(re.compile(r"^\d\d:\d\d$"))
+    expect(line.locator("time")).to_have_text(re.compile(r"^\d\d:\d\d UTC$"))
     say(own_ui.world, "how do we run the smoke test?", "live-2")
     expect(feed).to_contain_text(re.compile(r"told Claude Code \d memor"))
     expect(feed.locator("li").first).to_contain_text("told Claude Code")

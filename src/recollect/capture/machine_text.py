@@ -19,6 +19,8 @@ _MAX_COMMAND_WORDS = 8  # without any sign of a shell
 _CUES = Patterns("machine_text")
 _WORDS = Words("machine_text")
 _PROGRAM = re.compile(r"(?:\S*/)?([\w.+-]{1,40})")
+# Where in a file: `(41,12)`, `:41:12`, `:[10,5]`, ` (12)`.
+_PLACE_IN_FILE = re.compile(r"(?: ?:?[(\[]\d{1,7}(?:[,:] ?\d{1,7})?[)\]]|(?::\d{1,7}){1,2}):?$")
 _SENTENCE_END = re.compile(r"[?:!]`?$|\w\.`?$")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 
@@ -84,13 +86,16 @@ def _is_call(text: str, words: list[str]) -> bool:
         return False
     if _CUES.shell_syntax.search(text) or is_path_alone(arguments[0]):
         return True
+    if program == "sudo" and _is_known_program(arguments[0]):
+        return True
     if len(arguments) == 1 and _program_name(program) in _WORDS.runners:
         return True
     return arguments[0] in _WORDS.command_verbs and len(words) <= _MAX_COMMAND_WORDS
 
 
 def is_path_alone(text: str) -> bool:
-    plain = text.strip(" .,;()[]<>")
+    """Also with the place in it that a compiler names."""
+    plain = _PLACE_IN_FILE.sub("", text.rstrip(" -\u2026")).strip(" .,;()[]<>")
     return bool(_CUES.path.fullmatch(plain) or _CUES.file.fullmatch(plain))
 
 

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recollect.base.errors import NotFound, RecollectError
-from recollect.base.local_time import local_minute
+from recollect.base.local_time import local_minute, local_second
 from recollect.base.moment import Moment
 from recollect.base.paths import Home, home
 from recollect.base.settings import environment
 from recollect.base.text import json_visible, visible
+from recollect.cli.wrapping import tell
 from recollect.wire.place import Place, find_place
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def ui(port: int, browser: bool, project: str, until_input_ends: bool) -> None:
         folder,
         port=port,
         announce=lambda invitation: announce_page(invitation, browser=browser),
-        warn=lambda text: click.echo(text, err=True),
+        warn=tell,
         until_input_ends=until_input_ends,
     )
 
@@ -102,19 +103,18 @@ def announce_page(invitation: Invitation, *, browser: bool = True) -> None:
     file = invitation.file
     click.echo(invitation.address)
     click.echo(f"Code: {invitation.code}")
-    click.echo("Ctrl-C ends the page. The code works once, within ten minutes.", err=True)
+    tell("Ctrl-C ends the page. The code works once, within ten minutes.")
     if not browser or file is None:
-        click.echo("Open the address in a browser and enter the code.", err=True)
+        tell("Open the address in a browser and enter the code.")
         return
 
     def open_file() -> None:
         if not webbrowser.open(file.as_uri()):
-            click.echo("No browser could be started.", err=True)
+            tell("No browser could be started.")
 
-    click.echo(
+    tell(
         "It opens in your browser. If it does not, or the browser may not read the file (as those from snap or "
-        "flatpak), open the address and enter the code.",
-        err=True,
+        "flatpak), open the address and enter the code."
     )
     # Some browsers keep whoever opened them waiting until they are closed.
     threading.Thread(target=open_file, daemon=True).start()
@@ -153,8 +153,17 @@ def logs(follow: bool, session: str, limit: int, as_json: bool) -> None:
         click.echo(
             json_visible(json.dumps(log.parse_line(line), ensure_ascii=False))
             if as_json
-            else visible(line)
+            else visible(_at_local_time(line))
         )
+
+
+def _at_local_time(line: str) -> str:
+    """A line of the log as a person reads it; one that begins with no moment stays as it is."""
+    stamp, _, rest = line.partition(" ")
+    try:
+        return f"{local_second(Moment.parse(stamp))}  {rest}"
+    except ValueError:
+        return line
 
 
 @click.command()

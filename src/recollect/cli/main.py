@@ -13,7 +13,7 @@ import click
 
 from recollect import __version__
 from recollect.base.errors import RecollectError
-from recollect.base.text import json_visible, visible
+from recollect.base.text import json_visible
 from recollect.ops.table import OPS, Group, Op
 
 # Commands that are not operations: they run a process, or show how Recollect works.
@@ -180,7 +180,7 @@ _EPILOG = (
     __version__, "-V", "--version", prog_name="recollect", message="%(prog)s %(version)s"
 )
 def program() -> None:
-    """Memory for coding agents: corrected once, they do not repeat the mistake."""
+    """Memory for coding agents: what you state or dictate, they know next time."""
 
 
 def main() -> NoReturn:
@@ -227,5 +227,7 @@ def _fail(message: str, hint: str, code: int, name: str) -> NoReturn:
         document = {"error": {"type": name, "message": message, "hint": hint, "exit_code": code}}
         click.echo(json_visible(json.dumps(document, ensure_ascii=False)), err=True)
     else:
-        click.echo(visible(f"recollect: {message}" + (f"\n  {hint}" if hint else "")), err=True)
+        from recollect.cli.wrapping import tell
+
+        tell(f"recollect: {message}" + (f"\n  {hint}" if hint else ""))
     sys.exit(code)

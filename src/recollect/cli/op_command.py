@@ -21,6 +21,7 @@ from recollect.base.files import write_private
 from recollect.base.text import one_line, visible
 from recollect.cli import free_text
 from recollect.cli.output import Bar, print_blocks, print_result
+from recollect.cli.wrapping import tell
 from recollect.model.memory import Status
 from recollect.model.result import Card, Checkup, Done, OtherRule, Verified
 from recollect.ops.table import Effect, Op, Parameter
@@ -116,7 +117,7 @@ class OpCommand(click.Command):
             ) from None
         if separated.between:
             said = f"{' '.join(separated.between)} was taken as words: options come before or after them."
-            click.echo(visible(f"recollect: {said}"), err=True)
+            tell(f"recollect: {said}")
         return [*separated.options, "--", *separated.words] if separated.words else args
 
 
@@ -155,7 +156,7 @@ def _run(op: Op, values: dict[str, Any], *, as_json: bool, dry_run: bool, yes: b
             confirm(app, op, values)
         if not dry_run and op.name != "doctor":  # which tells of them itself
             for line in finish_erasures(app):
-                click.echo(visible(line), err=True)
+                tell(line)
         if op.effect is Effect.READ and op.reads_memories and app.home.teams.is_dir():
             _refresh_team_copy(app)
         try:
@@ -178,7 +179,7 @@ def _refresh_team_copy(app: App) -> None:
     from recollect.ops.team import refresh_copy
 
     if remark := refresh_copy(app):
-        click.echo(visible(remark), err=True)
+        tell(remark)
 
 
 def _ask_password(values: dict[str, Any]) -> dict[str, Any]:
@@ -200,11 +201,11 @@ def confirm(app: App, op: Op, values: dict[str, Any]) -> None:
         message = f"`{op.name} --{given[0]}` {why}, and nobody is there to ask."
         raise BadInput(message, hint="Add --yes, or --dry-run to look.")
     for found in (app.find(name)[1] for name in values["names"]):
-        click.echo(visible(f"  {found.id[-6:]}  {one_line(found.title)}"), err=True)
+        tell(f"  {found.id[-6:]}  {one_line(found.title)}")
     if any(values[name] for name in op.asks):
         with closing(App.open(current_folder(), dry_run=True)) as looking:
             foretold = op.function(looking, **values)
-        click.echo(visible(getattr(foretold, "summary", "")), err=True)
+        tell(getattr(foretold, "summary", ""))
     question = "This cannot be undone. Go on?" if is_final else "Go on?"
     click.confirm(question, abort=True, err=True)
 

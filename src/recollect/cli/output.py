@@ -4,32 +4,26 @@ passes `visible` first: stored text cannot move the cursor, set the clipboard or
 from __future__ import annotations
 
 import json
-import re
-import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
-from unicodedata import east_asian_width
 
 import click
 
 from recollect.app.core import App
 from recollect.base.settings import environment
 from recollect.base.text import json_visible, one_line, visible
+from recollect.cli.wrapping import terminal_width, text_width, wrap_width, wrapped
 from recollect.model.codec import encode
 from recollect.model.plan import Create
 from recollect.model.result import Cards, Done, Found, Recalled, Result, Shown
 from recollect.render.blocks import Block, Line, Tone
 from recollect.render.terminal import blocks, cut_note
 
-_MAX_WIDTH = 110
 _GAP = "  "
 _MAX_WHOLE_CELL = 24
 _LEAST_TEXT = 12
-_BARS = " \u2502"  # spaces, and what frames a text
-# Leading spaces or a frame, and a few short cells of a table-like line, each with two spaces after it.
-_COLUMNS = re.compile(r"[ \u2502]*(?:[^ ](?:[^ ]| (?! )){0,24} {2,}){0,2}")
 
 
 def print_result(app: App, result: Result, *, as_json: bool) -> None:
@@ -49,11 +43,8 @@ def print_json(value: object) -> None:
 def print_blocks(shown: Iterable[Block]) -> None:
     environ = environment()
     coloured = sys.stdout.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
-    columns = shutil.get_terminal_size().columns
-    # A pipe gets whole lines, for programs that look for a sentence, unless somebody asks for a width.
-    is_wrapped = sys.stdout.isatty() or "COLUMNS" in environ
-    wrap = min(_MAX_WIDTH, columns) if is_wrapped else 0
-    for text, tone in lines(shown, width=min(_MAX_WIDTH, columns), wrap=wrap):
+    width = terminal_width()
+    for text, tone in lines(shown, width=width, wrap=wrap_width(sys.stdout)):
         style: dict[str, Any] = (
             {tone.value: True} if tone in (Tone.TITLE, Tone.DIM) else {"fg": tone.value}
         )
@@ -66,7 +57,7 @@ def lines(shown: Iterable[Block], *, width: int, wrap: int = 0) -> Iterator[tupl
     for block in shown:
         if isinstance(block, Line):
             text = visible(block.text)
-            yield _wrapped(text, wrap) if wrap and not block.is_verbatim else text, block.tone
+            yield wrapped(text, wrap) if wrap and not block.is_verbatim else text, block.tone
             continue
         rows = [[visible(one_line(cell)) for cell in row] for row in (block.columns, *block.rows)]
         widths = _column_widths(rows, width)
@@ -80,7 +71,7 @@ def lines(shown: Iterable[Block], *, width: int, wrap: int = 0) -> Iterator[tupl
 
 def _column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     """Only columns of text give way; a time, an id or a figure is whole. Empty where that is not enough."""
-    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(text_width, column)) for column in zip(*rows, strict=True)]
     texts = [column for column, wide in enumerate(widths) if wide > _MAX_WHOLE_CELL]
     too_much = sum(widths) + len(_GAP) * (len(widths) - 1) - width
     for _ in range(too_much):
@@ -96,11 +87,11 @@ def _stacked(rows: Sequence[Sequence[str]], width: int) -> Iterator[tuple[str, T
     names, *cells = rows
     leading = 1 if names[0] else 2  # a number stands for its row, and says nothing by itself
     for row in cells:
-        yield _wrapped(_GAP.join(row[:leading]), width), Tone.PLAIN
+        yield wrapped(_GAP.join(row[:leading]), width), Tone.PLAIN
         pairs = zip(names[leading:], row[leading:], strict=True)
         rest = ", ".join(f"{_as_word(name)} {cell}" for name, cell in pairs if cell)
         if rest:
-            yield _wrapped(f"{_GAP}{rest}", width), Tone.DIM
+            yield wrapped(f"{_GAP}{rest}", width), Tone.DIM
 
 
 def _as_word(head: str) -> str:
@@ -109,52 +100,12 @@ def _as_word(head: str) -> str:
     return f"{name.lower()}{gap}{zone}"
 
 
-def _wrapped(text: str, width: int) -> str:
-    return "\n".join(part for line in text.split("\n") for part in _wrapped_line(line, width))
-
-
-def _wrapped_line(line: str, width: int) -> Iterator[str]:
-    """Broken between words; what follows is indented like the text above it. A long word stays whole."""
-    if _width(line) <= width:
-        yield line
-        return
-    hanging = _hanging_indent(line, most=width // 2)
-    lead = line[: len(hanging)]
-    words: list[str] = []
-    used = _width(lead)
-    for word in line[len(hanging) :].split(" "):
-        wide = _width(word)
-        if words and used + wide > width:
-            yield (lead + " ".join(words)).rstrip()
-            lead, words, used = hanging, [], _width(hanging)
-        words.append(word)
-        used += wide + 1
-    yield (lead + " ".join(words)).rstrip()
-
-
-def _hanging_indent(line: str, *, most: int) -> str:
-    """Below the last column that the line begins with, or below its first word."""
-    begins = _COLUMNS.match(line)
-    start = begins.end() if begins else 0
-    if start > most:
-        start = len(line) - len(line.lstrip(_BARS))
-    return "".join(char if char in _BARS else " " for char in line[:start])
-
-
-def _width(text: str) -> int:
-    return (
-        len(text)
-        if text.isascii()
-        else sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
-    )
-
-
 def _fit(text: str, width: int) -> str:
-    if _width(text) > width:
-        while _width(text) > width - 1:
+    if text_width(text) > width:
+        while text_width(text) > width - 1:
             text = text[:-1]
         text = text.rstrip() + "…"
-    return text + " " * (width - _width(text))
+    return text + " " * (width - text_width(text))
 
 
 def _remember(app: App, result: Result) -> None:
@@ -199,6 +150,6 @@ class Bar:
         left = f"{left_s / 60:,.0f} min" if left_s > 90 else f"{left_s:.0f} s"
         speed = f"{rate:,.{0 if rate >= 10 else 1}f} {unit}/s"
         text = f"{bar:░<20} {done:,.0f} of {total:,.0f} {what}, {speed}, {left} left"
-        line = _fit(text, shutil.get_terminal_size().columns - 1) if done < total else ""
+        line = _fit(text, terminal_width() - 1) if done < total else ""
         sys.stderr.write(f"\r\033[K{line}")
         sys.stderr.flush()

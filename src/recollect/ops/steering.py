@@ -3,6 +3,7 @@ same, have drifted, or are too many). Threads are compared by their vectors."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from enum import StrEnum
@@ -203,7 +204,7 @@ def suggestions(
             "similarity": round(similarity, 2),
             "reason": reason,
         }
-        merges.append(pair | {"command": f"ai_merge('{a}', '{b}')"})
+        merges.append(pair | {"command": _tool_call("ai_merge", a=a, b=b)})
     splits: list[dict[str, Json]] = []
     for thread, topics in drifts[:_MOST_LISTED]:
         shown: list[Json] = [clip(one_line(topic), 60) for topic in topics[:5]]
@@ -215,7 +216,9 @@ def suggestions(
             "reason": reason,
             "topics_to_split": shown,
         }
-        splits.append(found | {"command": f"ai_split('{thread.id}', topics={shown!r})"})
+        splits.append(
+            found | {"command": _tool_call("ai_split", thread_id=thread.id, topics=shown)}
+        )
     hints = tuple(_find_hints(app, context)) if context and context.strip() else ()
     health = edits.health([one.strength for one in awake], len(close), len(drifts))
     totals = {"merge_candidates": len(close), "split_candidates": len(drifts)}
@@ -224,6 +227,12 @@ def suggestions(
     return Suggested(
         tuple(merges), tuple(splits), hints, health, totals, app.dry_run, applied, notes
     )
+
+
+def _tool_call(tool: str, **given: Json) -> str:
+    """As an agent writes it: every argument has its name in the tool's schema."""
+    arguments = (f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in given.items())
+    return f"{tool}({', '.join(arguments)})"
 
 
 def _find_hints(app: App, context: str) -> list[dict[str, Json]]:
@@ -245,7 +254,7 @@ def _find_hints(app: App, context: str) -> list[dict[str, Json]]:
         if any(not thread.frequency for thread in found):
             last = ago(max(one.last_active_at for one in found), app.clock.now())
             hints.append({"topic": topic, "last_mentioned": last, "thread_count": len(found)})
-            hints[-1]["command"] = f"ai_recall({topic!r})"
+            hints[-1]["command"] = _tool_call("ai_recall", query=topic)
     return hints[:3]
 
 

@@ -20,6 +20,7 @@ class Door(NamedTuple):
 
     ask: str  # with {} for the question
     left_out: Mapping[Status, str]  # how to get at what is kept out because of its status
+    rest: str = "a narrower question brings up others"
 
 
 COMMAND_LINE = Door(
@@ -29,6 +30,7 @@ COMMAND_LINE = Door(
         status: f"`recollect search WORDS --status {status}`"
         for status in (Status.SUPERSEDED, Status.SUSPENDED)
     },
+    rest="`recollect search WORDS` lists all",
 )
 _FOR_AGENTS = {
     Status.CANDIDATE: "it waits in the inbox until the person decides",
@@ -67,6 +69,12 @@ def time_span(minutes: int) -> str:
     """The age in the largest unit that fits; empty for less than a minute."""
     units = ((1_440, "day"), (60, "hour"), (1, "minute"))
     return next((counted(minutes // size, unit) for size, unit in units if minutes >= size), "")
+
+
+def short_span(minutes: int) -> str:
+    """The same for a column: `5 min`, `3 h`, `12 d`."""
+    count, _, unit = time_span(minutes).partition(" ")
+    return f"{count} {'min' if unit.startswith('min') else unit[0]}" if unit else ""
 
 
 def recall_text(
@@ -173,8 +181,11 @@ def _blocks(recalled: Recalled, now: Moment, door: Door) -> Iterator[str]:
                 memories.setdefault((one.scope, one.hit.memory.id), []).append(one)
         if memories or kind is Kind.THREAD:
             yield f"## Matching {name} ({len(memories)} found)"
-        for turns in list(memories.values())[: _MAX_THREADS if kind is Kind.THREAD else None]:
+        shown = list(memories.values())[: _MAX_THREADS if kind is Kind.THREAD else None]
+        for turns in shown:
             yield from _block(turns, now)
+        if len(shown) < len(memories):
+            yield f"({len(shown)} of {len(memories)} shown; {door.rest})"
         if kind is Kind.THREAD:
             yield from _links(recalled)
     if not found.found:

@@ -273,7 +273,11 @@ def became(status: Status | None) -> str:
 
 
 def lasted(one: SessionRow) -> str:
-    return time_span(int(one.last_at.days_since(one.began) * 1_440)) or "under a minute"
+    return time_span(_minutes(one)) or "under a minute"
+
+
+def _minutes(one: SessionRow) -> int:
+    return int(one.last_at.days_since(one.began) * 1_440)
 
 
 def _figures(one: SessionRow) -> tuple[int, int, int, int]:

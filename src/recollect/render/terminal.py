@@ -29,7 +29,7 @@ from recollect.render.blocks import (
     found_blocks,
     reason_blocks,
 )
-from recollect.render.recall_text import ago, recall_text, time_span
+from recollect.render.recall_text import ago, recall_text, short_span
 
 _WHOLE_ID = re.compile(r"\b[a-z]{2,12}_\d{8}_\d{6}_([0-9a-f]{6})\b")
 _TITLE_CHARS = 60
@@ -48,8 +48,7 @@ def short_ids(text: str) -> str:
 
 def _short_ago(then: Moment, now: Moment) -> str:
     """The age for a column: `5 min`, `3 h`, `12 d`."""
-    count, _, unit = time_span(int(now.days_since(then) * 1_440)).partition(" ")
-    return f"{count} {'min' if unit.startswith('min') else unit[0]}" if unit else "now"
+    return short_span(int(now.days_since(then) * 1_440)) or "now"
 
 
 def _table(rows: Sequence[Mapping[str, object]], *, numbered: bool = False) -> Table:

@@ -9,7 +9,7 @@ import nh3
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from recollect.base.local_time import local, local_day, local_minute
+from recollect.base.local_time import local, local_day, local_minute, zone_name
 from recollect.base.moment import Moment
 from recollect.base.shipped import load_table
 from recollect.base.text import counted, visible
@@ -72,7 +72,8 @@ def moment(value: Moment | str) -> Moment:
 
 
 def clock(value: Moment | str) -> str:
-    return local(moment(value)).strftime("%H:%M")
+    when = local(moment(value))
+    return f"{when:%H:%M} {zone_name(when)}"
 
 
 def day(value: Moment | str) -> str:
