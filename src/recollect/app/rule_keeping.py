@@ -117,6 +117,7 @@ def kept_notice(app: App, kept: Sequence[KeptRule]) -> str:
                     words=found.rule,
                     instead_of=replaced_words(app, done),
                     may_contradict=paired_words(app, done),
+                    change=done.change or "",
                 )
             )
     return notices.rules_line(noted)
