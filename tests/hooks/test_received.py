@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -356,3 +357,21 @@ def test_a_change_of_mind_said_in_prompts_replaces_the_rule_and_says_so(app: App
 
     assert [card.memory.body for card in rules.listing(app).cards] == ["Use bun, not pnpm."]
     assert 'instead of "Use pnpm, not npm"' in notice
+
+
+def test_each_rule_that_gave_way_in_one_prompt_is_named_with_what_brings_it_back(app: App):
+    say(Talk(app), "Use yarn, not npm. Never use default exports in this repo.")
+
+    _, notice = say(
+        Talk(app, session="s-2"),
+        "From now on use pnpm, not yarn. Always use default exports in this repo."
+        " Never edit db/schema.rb by hand.",
+    )
+    undos = re.findall(r"instead of \"[^\"]+\" \(undo: recollect undo (\w+)\)", notice)
+    for change in undos:
+        memories.undo(app, change)
+
+    assert len(undos) == 2, notice
+    assert {"Use yarn, not npm.", "Never use default exports in this repo."} <= {
+        card.memory.body for card in rules.listing(app).cards
+    }

@@ -59,6 +59,18 @@ def in_force(app: App) -> list[str]:
             notices.rules_line([*map(NotedRule, "abcd"), NotedRule("e", instead_of=["f"])]),
             'Recollect: noted "e", instead of "f"; "a"; "b" (+2) \u00b7 undo the last: recollect undo',
         ),
+        (
+            notices.rules_line(
+                [
+                    *map(NotedRule, "ab"),
+                    *(NotedRule(new, [new.lower()], change=f"c_12345{new}") for new in "CDEF"),
+                ]
+            ),
+            'Recollect: noted "C", instead of "c" (undo: recollect undo 12345C);'
+            ' "D", instead of "d" (undo: recollect undo 12345D);'
+            ' "E", instead of "e" (undo: recollect undo 12345E); "F", instead of "f" (undo: recollect undo 12345F) (+2)'
+            " \u00b7 undo the last: recollect undo",
+        ),
         (notices.session_lines([]), []),
         (
             notices.session_lines(["Use pnpm.", "Tests first."]),

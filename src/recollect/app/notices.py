@@ -20,6 +20,7 @@ from recollect.agents import Ability
 from recollect.app.core import App
 from recollect.app.states import NOTICES
 from recollect.base.text import counted, without_full_stop
+from recollect.render.blocks import SHORT_ID
 from recollect.render.inject import plain
 
 SETTING = "MEMORY_NOTICES"
@@ -45,17 +46,20 @@ class NotedRule(NamedTuple):
     is_everywhere: bool = False  # in every project, not in this one alone
     instead_of: Sequence[str] = ()  # the rules that it put out of force
     may_contradict: Sequence[str] = ()  # rules that stay in force beside it until a person decides
+    change: str = ""  # what undoes it, where `recollect undo` alone might undo another rule
 
 
 def rules_line(rules: Sequence[NotedRule]) -> str:
     """These rules came into force. Each is a change of its own and is undone by itself."""
     if not rules:
         return ""
-    if (
-        len(rules) > _MAX_NAMED
-    ):  # whatever else is left out, a rule that another one gave way to is named
-        rules = sorted(rules, key=lambda rule: not (rule.instead_of or rule.may_contradict))
-    named = _join_names([_name_rule(rule) for rule in rules])
+    if len(rules) > _MAX_NAMED:
+        # Whatever else is left out, a rule that another one gave way to is named.
+        rules = sorted(rules, key=lambda rule: (not rule.instead_of, not rule.may_contradict))
+    replacing = sum(bool(rule.instead_of) for rule in rules)
+    is_one_of_many = len(rules) > 1
+    names = [_name_rule(rule, with_undo=is_one_of_many) for rule in rules]
+    named = _join_names(names, at_least=replacing)
     undo = "undo" if len(rules) == 1 else "undo the last"
     parts = [f"Recollect: noted {named}", f"{undo}: recollect undo"]
     if any(rule.may_contradict for rule in rules):
@@ -63,12 +67,14 @@ def rules_line(rules: Sequence[NotedRule]) -> str:
     return " \u00b7 ".join(parts)
 
 
-def _name_rule(rule: NotedRule) -> str:
+def _name_rule(rule: NotedRule, *, with_undo: bool) -> str:
     named = _quote(rule.words)
     if rule.is_everywhere:
         named += " for every project"
     if rule.instead_of:
         named += f", instead of {' and '.join(map(_quote, rule.instead_of))}"
+        if with_undo and rule.change:
+            named += f" (undo: recollect undo {rule.change[-SHORT_ID:]})"
     if rule.may_contradict:
         named += f", which may contradict {' and '.join(map(_quote, rule.may_contradict))}"
     return named
@@ -107,9 +113,10 @@ def _join_titles(titles: Sequence[str]) -> str:
     return _join_names([without_full_stop(plain(title, _TITLE_CHARS)) for title in titles])
 
 
-def _join_names(names: Sequence[str]) -> str:
-    more = f" (+{len(names) - _MAX_NAMED})" if len(names) > _MAX_NAMED else ""
-    return "; ".join(names[:_MAX_NAMED]) + more
+def _join_names(names: Sequence[str], *, at_least: int = 0) -> str:
+    count = max(_MAX_NAMED, at_least)
+    more = f" (+{len(names) - count})" if len(names) > count else ""
+    return "; ".join(names[:count]) + more
 
 
 def are_shown(app: App, host: str) -> bool:

@@ -124,6 +124,7 @@ def kept_notice(app: App, kept: Sequence[KeptRule]) -> str:
                     is_everywhere=found.scope is Scope.USER,
                     instead_of=replaced_words(app, done),
                     may_contradict=paired_words(app, done),
+                    change=done.change or "",
                 )
             )
     return notices.rules_line(noted)

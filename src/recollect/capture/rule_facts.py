@@ -11,6 +11,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from recollect.base.text import one_line
@@ -40,6 +41,7 @@ class RuleFacts(NamedTuple):
     exceptions: frozenset[str] = frozenset()  # what it does not hold for
     directions: frozenset[tuple[str, str]] = frozenset()  # ("before", "push"), ("into", "main")
     refuses: bool = False  # it is a refusal and nothing else: "Never push", "Do not use tabs"
+    allows: bool = False  # it permits and does not ask: "Deploying on Fridays is fine"
     adds: bool = False  # it says that something holds beside other things: "also support ..."
     has_limit: bool = False  # it sets a limit: "at most", "longer than"
     has_fixed_number: bool = False  # a number in it is a name: "error 404", "port 80 is taken"
@@ -81,7 +83,7 @@ def read_facts(rule: str) -> RuleFacts:
     if located:
         core = _PATTERNS.located.sub(r"\1 ", core)
     core, replaced = _take_replaced(core)
-    clauses = [words for clause in _PATTERNS.clause.split(core) if (words := _split_words(clause))]
+    clauses = _split_clauses(core)
     reader = _Reader(is_refusal=bool(clauses) and all(map(_begins_with_no, clauses)))
     for clause in clauses:
         reader.read(clause)
@@ -94,6 +96,7 @@ def read_facts(rule: str) -> RuleFacts:
         exceptions=frozenset(stem for words in exceptions for stem in _content(words)),
         directions=frozenset(reader.directions),
         refuses=reader.is_refusal,
+        allows=not _WORDS.allowing.isdisjoint(chain.from_iterable(clauses)),
         adds=_PATTERNS.adds.search(said) is not None,
         has_limit=_PATTERNS.limit.search(said) is not None,
         has_fixed_number=_has_fixed_number(core),
@@ -234,14 +237,25 @@ def _split_words(clause: str) -> list[str]:
 def _split_han(word: str) -> list[str]:
     """A run of Chinese characters or hiragana without what only refuses, asks or inflects. Other words as they are."""
     if "\u4e00" <= word[:1] <= "\u9fff":
-        bare = _PATTERNS.han_no.sub("", word)
-        rest = _PATTERNS.han_small.sub("", bare) if bare != "" else ""
-        return [*(["not"] if bare != word else []), *([rest] if rest else [])]
+        return _split_chinese(word)
     if "\u3040" <= word[:1] <= "\u309f":
-        bare = _PATTERNS.japanese_no.sub("", word)
-        is_said = len(bare) > _MAX_INFLECTION or bare in _WORDS.directions
-        return [*([bare] if is_said else []), *(["ない"] if bare != word else [])]
+        return _split_hiragana(word)
     return [word] if word else []
+
+
+def _split_chinese(run: str) -> list[str]:
+    bare = _PATTERNS.han_no.sub("", run)
+    negation = ["not"] if bare != run else []
+    parts = _PATTERNS.han_name.split(_PATTERNS.han_small.sub("", bare))
+    return negation + [part for part in parts if part]
+
+
+def _split_hiragana(run: str) -> list[str]:
+    bare = _PATTERNS.japanese_no.sub("", run)
+    negation = ["ない"] if bare != run else []
+    bare = _PATTERNS.japanese_please.sub("", bare)
+    is_said = len(bare) > _MAX_INFLECTION or bare in _WORDS.directions
+    return [bare, *negation] if is_said else negation
 
 
 def _begins_with_no(clause: list[str]) -> bool:
@@ -251,6 +265,16 @@ def _begins_with_no(clause: list[str]) -> bool:
     return first in _WORDS.negations
 
 
+def _split_clauses(said: str) -> list[list[str]]:
+    clauses = map(_split_words, _PATTERNS.clause.split(said))
+    return [words for words in clauses if _says_something(words)]
+
+
+def _says_something(clause: list[str]) -> bool:
+    """But for "ever" in "Do not commit secrets, ever"."""
+    return any(_is_content(word) or _is_negation(word, []) for word in clause)
+
+
 def _content(words: str) -> Iterator[str]:
     for word in _split_words(words):
         if _is_content(word):
@@ -258,7 +282,7 @@ def _content(words: str) -> Iterator[str]:
 
 
 def _is_content(word: str) -> bool:
-    small = _WORDS.small | _WORDS.negations | _WORDS.directions
+    small = _WORDS.small | _WORDS.negations | _WORDS.directions | _WORDS.allowing
     return word not in small and word != "ない"
 
 

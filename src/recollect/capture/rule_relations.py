@@ -50,14 +50,16 @@ def relation(new: str, old: str, near: float | None = None) -> Relation:
     mine, theirs = read_facts(new), read_facts(old)
     if not mine.content or not theirs.content:
         return Relation.DIFFERENT
-    decided = (
-        _same_or_narrowed(mine, theirs)
-        or _reversed(mine, theirs)
-        or _other_choice(mine, theirs)
-        or _named_replacement(mine, theirs)
-        or _other_value(mine, theirs)
-        or _other_place(mine, theirs)
+    looks = (
+        _same_or_narrowed,
+        _reversed,
+        _reversed_in_part,
+        _other_choice,
+        _named_replacement,
+        _other_value,
+        _other_place,
     )
+    decided = next(filter(None, (look(mine, theirs) for look in looks)), None)
     return decided or _suggested(mine, theirs, near)
 
 
@@ -67,7 +69,7 @@ def _same_or_narrowed(new: RuleFacts, old: RuleFacts) -> Relation | None:
         return None
     if new.rejected - old.rejected and old.rejected - new.rejected:
         return None
-    if new.directions != old.directions:
+    if new.directions != old.directions or new.allows != old.allows:
         return Relation.UNSURE
     return _narrowed(new, old)
 
@@ -101,6 +103,16 @@ def _reversed(new: RuleFacts, old: RuleFacts) -> Relation | None:
     is_refused_by_both = bool(new.rejected and old.rejected)
     is_about_place = gained | lost <= new.where
     return Relation.UNSURE if is_refused_by_both or is_about_place else Relation.OPPOSED
+
+
+def _reversed_in_part(new: RuleFacts, old: RuleFacts) -> Relation | None:
+    """One refuses what the other asks for or allows in a place: "No Redux", "Use Redux for forms"."""
+    if new.refuses == old.refuses:
+        return None
+    refusing, asking = (new, old) if new.refuses else (old, new)
+    if asking.rejected or not refusing.content <= asking.wanted:
+        return None
+    return Relation.UNSURE if asking.wanted - refusing.content <= asking.where else None
 
 
 def _hold_for_the_same(new: RuleFacts, old: RuleFacts) -> bool:
