@@ -90,6 +90,18 @@ def test_most_pairs_that_were_kept_back_are_told_apart():
             Relation.DIFFERENT,
         ),
         ("Never use Redux.", "Use Redux for forms.", Relation.UNSURE),
+        ("Deploying on Fridays is not allowed.", "Never deploy on Fridays.", Relation.SAME),
+        ("Deploys on Fridays aren't ok.", "Never deploy on Fridays.", Relation.SAME),
+        ("Deploys on Mondays are not allowed.", "Never deploy on Fridays.", Relation.DIFFERENT),
+        ("Deploying on Fridays is not allowed.", "Deploying on Fridays is fine.", Relation.OPPOSED),
+        ("It is never okay to deploy on Fridays.", "Never deploy on Fridays.", Relation.UNSURE),
+        ("You may not push to main.", "Never push to main.", Relation.SAME),
+        ("You can't push to main.", "You may push to main.", Relation.OPPOSED),
+        (
+            "Freitags deployen ist nicht erlaubt.",
+            "Freitags deployen ist erlaubt.",
+            Relation.OPPOSED,
+        ),
         (
             "The docs are at docs.two.example.com",
             "The api is at api.one.example.com",

@@ -63,7 +63,10 @@ def in_force(app: App) -> list[str]:
             notices.rules_line(
                 [
                     *map(NotedRule, "ab"),
-                    *(NotedRule(new, [new.lower()], change=f"c_12345{new}") for new in "CDEF"),
+                    *(
+                        NotedRule(new, instead_of=[new.lower()], change=f"c_12345{new}")
+                        for new in "CDEF"
+                    ),
                 ]
             ),
             'Recollect: noted "C", instead of "c" (undo: recollect undo 12345C);'

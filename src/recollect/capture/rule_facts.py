@@ -42,6 +42,7 @@ class RuleFacts(NamedTuple):
     directions: frozenset[tuple[str, str]] = frozenset()  # ("before", "push"), ("into", "main")
     refuses: bool = False  # it is a refusal and nothing else: "Never push", "Do not use tabs"
     allows: bool = False  # it permits and does not ask: "Deploying on Fridays is fine"
+    may_forbid: bool = False  # it has a word that permits and one that refuses
     adds: bool = False  # it says that something holds beside other things: "also support ..."
     has_limit: bool = False  # it sets a limit: "at most", "longer than"
     has_fixed_number: bool = False  # a number in it is a name: "error 404", "port 80 is taken"
@@ -96,7 +97,8 @@ def read_facts(rule: str) -> RuleFacts:
         exceptions=frozenset(stem for words in exceptions for stem in _content(words)),
         directions=frozenset(reader.directions),
         refuses=reader.is_refusal,
-        allows=not _WORDS.allowing.isdisjoint(chain.from_iterable(clauses)),
+        allows=_has_any(clauses, _WORDS.allowing),
+        may_forbid=_has_any(clauses, _WORDS.allowing) and _has_any(clauses, _WORDS.negations),
         adds=_PATTERNS.adds.search(said) is not None,
         has_limit=_PATTERNS.limit.search(said) is not None,
         has_fixed_number=_has_fixed_number(core),
@@ -192,6 +194,9 @@ def _spell_out(rule: str) -> str:
     said = one_line(_plain(rule[:_MAX_CHARS])).replace("do not", "don't")
     said = _PATTERNS.quote.sub("", said)
     said = _PATTERNS.reason.sub("", _PATTERNS.courtesy.sub("", said))
+    if _PATTERNS.not_allowed.search(said):
+        said = "never " + _PATTERNS.not_allowed.sub("", said)
+    said = _PATTERNS.may_not.sub("never", said)
     said = _PATTERNS.french_no_more.sub(r"\1\2", said)
     said = _PATTERNS.stop_doing.sub("not ", _PATTERNS.only_there.sub("only_there ", said))
     said = _PATTERNS.in_place_of.sub("not", _PATTERNS.no_longer.sub("not", said))
@@ -268,6 +273,10 @@ def _begins_with_no(clause: list[str]) -> bool:
 def _split_clauses(said: str) -> list[list[str]]:
     clauses = map(_split_words, _PATTERNS.clause.split(said))
     return [words for words in clauses if _says_something(words)]
+
+
+def _has_any(clauses: list[list[str]], words: frozenset[str]) -> bool:
+    return not words.isdisjoint(chain.from_iterable(clauses))
 
 
 def _says_something(clause: list[str]) -> bool:

@@ -95,7 +95,7 @@ def _reversed(new: RuleFacts, old: RuleFacts) -> Relation | None:
     lost = _wanted_only_by(old, new)
     if not gained and not lost:
         return None
-    if not _hold_for_the_same(new, old):
+    if not _hold_for_the_same(new, old) or new.may_forbid or old.may_forbid:
         return Relation.UNSURE
     if gained and lost:
         return Relation.OPPOSED  # "Use A, not B", "Use B, not A"
