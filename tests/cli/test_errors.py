@@ -131,7 +131,7 @@ COMMANDS = {
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_argument_crashes_a_command(name: str):
     id = pinned("An anchor.")
-    for text in NAUGHTY:
+    for text in NAUGHTY[::3]:  # the operations get all of them in tests/ops/test_operations.py
         given = [part.replace("{}", text).replace("ID", id) for part in COMMANDS[name]]
         ran = run(*given, stdin=b"from standard input")
         assert ran.code in CODES, (text, ran.err)

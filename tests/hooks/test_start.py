@@ -10,12 +10,13 @@ from recollect.app.core import App
 from recollect.base.errors import NotFound
 from recollect.base.moment import Moment
 from recollect.model.memory import RuleType
+from recollect.model.plan import Create
 from recollect.ops import notes, recall, rules, session_start
 from recollect.ops.steering import Verdict, rate
 from recollect.render import inject
 from tests.hooks.talk import Another, Talk, log_of
 from tests.ops.ask import kept, made, pinned
-from tests.values import NOW
+from tests.values import NOW, act, plan, rule
 
 RULES = {
     RuleType.PREFERENCE: "We use tabs here",
@@ -186,8 +187,9 @@ def test_a_fork_whose_transcript_is_not_there_yet_finds_its_parent_or_is_told_ev
 
 
 def test_more_rules_than_fit_are_cut_whole_and_it_is_said(app: App, talk: Talk):
-    for number in range(60):
-        rules.add(app, f"Rule {number}: " + "\U0001f600 many wide words " * 12)
+    wide = "\U0001f600 many wide words " * 12
+    many = [rule(f"Rule {number}: {wide}") for number in range(60)]
+    app.writer(app.scope).apply(plan(*map(Create, many)), act())
     context = talk.start().context
     assert len(context.encode("utf-16-le")) // 2 <= inject.START_CHARS
     assert "more: read .ai/recall/<words>" in context

@@ -104,7 +104,9 @@ def test_an_unsure_prompt_is_asked_about_once_and_becomes_a_rule(
     [rule] = [one for one in all_rules(app) if one.status is Status.ACTIVE]
     assert (rule.lane, rule.group) == (Lane.USER, "s-1")
     assert "snake case in the column names" in rule.body.lower()
-    assert notices.waiting(app) == [notices.rules_line([notices.NotedRule(rule.body, is_everywhere=True)])]
+    assert notices.waiting(app) == [
+        notices.rules_line([notices.NotedRule(rule.body, is_everywhere=True)])
+    ]
 
 
 @pytest.mark.parametrize("answer", ["no", quote("nobody said this"), None])

@@ -48,7 +48,7 @@ _WRONG = """(document) => {
 
 @pytest.fixture(scope="session")
 def hostile_pages(hostile_ui: Ui) -> list[str]:
-    return list_pages(hostile_ui, each=6)
+    return list_pages(hostile_ui, each=3)
 
 
 @pytest.mark.parametrize("part", range(4))
