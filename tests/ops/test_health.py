@@ -180,7 +180,7 @@ def test_a_body_has_a_limit_that_can_be_set(open_app: Opens, monkeypatch: pytest
 
 def test_the_largest_body_is_kept_and_found(open_app: Opens):
     app = open_app()
-    words = "Xylographer " + "lorem ipsum dolor " * 55_000
+    words = "Xylographer " + "lorem ipsum dolor " * 13_000
     id = pinned(app, words)
     assert kept(app, id).body == words
     assert [one.hit.memory.id for one in recall.search(app, ("xylographer",)).found] == [id]

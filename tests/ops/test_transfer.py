@@ -104,6 +104,20 @@ def test_what_is_imported_is_found_by_its_meaning_at_once(
     assert counts.vectors == counts.passages > 0
 
 
+def test_an_export_of_longer_texts_than_are_kept_today_comes_back(
+    app: App, open_app: Opens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    long = thread("long", body="We deploy through staging. " * 50)
+    keep(app, long)
+    export(app, FILE)
+    monkeypatch.setenv("MEMORY_MAX_BODY_CHARS", "1000")
+    other = open_app(home=tmp_path / "other")
+    with pytest.raises(BadInput, match="at most 1,000"):
+        memories.pin(other, long.body)
+    import_jsonl(other, FILE)
+    assert kept(other, long.id).body == long.body
+
+
 def test_an_import_can_be_trusted_less(app: App, open_app: Opens, tmp_path: Path):
     mine, theirs = thread("mine"), thread("theirs", lane=Lane.WEB)
     keep(app, mine, theirs)

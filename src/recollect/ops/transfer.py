@@ -39,6 +39,8 @@ FORMAT = "recollect-jsonl"
 VERSION = 1
 _MAX_PROBLEM_CHARS = 200
 _BATCH = 200
+# What earlier versions kept of a text by default: an export of theirs comes back whole.
+_MOST_EXPORTED_CHARS = 1_000_000
 _NO_NAME = re.compile(r"[^\w]+")
 _RULE_LINE = r"- .* <!-- [0-9a-f]{6} -->"
 _HINT = "Nothing was imported. `recollect export FILE` writes a whole file."
@@ -335,9 +337,11 @@ def _read_change(
             if any(m.thread_id != memory.id for m in messages):
                 raise ValueError("a message belongs to another thread")
             lane = Lane.lowest(memory.lane, lane or memory.lane)
-            body = app.redact_text("body", memory.body)
+            most = max(_MOST_EXPORTED_CHARS, app.settings.count("MEMORY_MAX_BODY_CHARS"))
+            body = app.redact_text("body", memory.body, max_chars=most)
             said = tuple(
-                replace(m, content=app.redact_text("message", m.content)) for m in messages
+                replace(m, content=app.redact_text("message", m.content, max_chars=most))
+                for m in messages
             )
             if store.get(memory.id, follow=False) is None:
                 yield Create(
