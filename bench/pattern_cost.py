@@ -18,7 +18,7 @@ from bench.report import Report
 from recollect.capture import failed_commands, tables
 from recollect.store import Progress
 
-SIZES: tuple[int, ...] = (200, 20_000, 990_000)
+SIZES: tuple[int, ...] = (200, 20_000, 240_000, 990_000)
 ALL_SIZES = (200, 20_000)
 ALL_DOORS = (
     "prompt", "command", "path", "edit", "read: prompt", "read: output", "read: commit", "note",

@@ -8,7 +8,7 @@ from pathlib import Path
 from recollect.agents import model_client
 from recollect.llm import model_calls
 from tests.daemon.real import soon
-from tests.e2e.client import BREAD, VALIDATORS, World, binary, one_model
+from tests.e2e.client import BREAD, VALIDATORS, World, binary
 from tests.e2e.stand_in import Lane, StandIn, says, use
 
 UNSURE = "iOS can only be built on the mac mini (host: forge) with Xcode 16.2"
@@ -51,7 +51,6 @@ def inner(world: World) -> list[int]:
     return found
 
 
-@one_model
 def test_an_inner_client_is_asked_once_and_touches_nothing_of_the_outer_session(installed: World):
     with installed.session(says("Noted."), says(ANSWER, lane=Lane.ASIDE), says("Bye.")) as session:
         conf = installed.home / ".recollect" / "agent.conf"
@@ -107,7 +106,6 @@ def trapped(world: World) -> Path:
     return trace
 
 
-@one_model
 def test_one_that_may_read_reads_the_folder_and_nothing_else(world: World):
     trace = trapped(world)
     (world.project / "inside.txt").write_text("INSIDE", encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.daemon.real import soon
-from tests.e2e.client import SECRET, SUMMARY, World, one_model
+from tests.e2e.client import SECRET, SUMMARY, World
 from tests.e2e.stand_in import Lane, Use, says, use
 
 BROKEN, FIXED = "./build.sh --fast", "./build.sh --fast --no-cache"
@@ -35,7 +35,6 @@ def holding(folder: Path, text: str) -> list[Path]:
     ]
 
 
-@one_model
 def test_a_failure_and_its_fix_in_two_sessions_are_told_before_the_third_fails(installed: World):
     build = installed.project / "build.sh"  # works only without its cache
     build.write_text(
@@ -59,7 +58,6 @@ def test_a_failure_and_its_fix_in_two_sessions_are_told_before_the_third_fails(i
     assert len(learnt(installed)) == 1, "and nothing of what was injected was learnt again"
 
 
-@one_model
 def test_a_secret_that_a_tool_prints_is_nowhere_on_disk(installed: World):
     printed = shlex.join(["echo", f"token: {SECRET}"])
     installed.run("print it", says(bash(printed)), says("Done."), args=BASH)
@@ -72,7 +70,6 @@ def test_a_secret_that_a_tool_prints_is_nowhere_on_disk(installed: World):
     )
 
 
-@one_model
 def test_what_is_refused_again_and_again_is_proposed_as_a_rule(installed: World):
     for _ in range(2):
         installed.run(
@@ -87,7 +84,6 @@ def imported(world: World, *args: str) -> dict[str, Any]:
     return dict(only)
 
 
-@one_model
 def test_what_was_said_before_recollect_came_is_known_to_the_next_session(world: World):
     first = world.run(
         "no, we use pnpm here, not npm",
@@ -116,7 +112,6 @@ def test_what_was_said_before_recollect_came_is_known_to_the_next_session(world:
     assert imported(world)["sessions"] == 0
 
 
-@one_model
 def test_a_session_leaves_a_thread_and_the_next_one_tells_what_was_kept(installed: World):
     page = str(installed.project / "page.txt")
     with installed.session(

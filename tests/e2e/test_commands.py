@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.e2e.client import Session, World, one_model
+from tests.e2e.client import Session, World
 from tests.e2e.stand_in import says, use
 from tests.e2e.test_plugin import plugged, with_the_program
 
@@ -24,7 +24,6 @@ def noted(session: Session) -> list[str]:
     return [run.out for run in session.hooks if "Recollect: noted" in run.out]
 
 
-@one_model
 @pytest.mark.parametrize("name", ["memory", "recollect"])
 def test_what_a_person_tells_memory_to_remember_is_a_rule_in_their_words(world: World, name: str):
     world.install()
@@ -38,7 +37,6 @@ def test_what_a_person_tells_memory_to_remember_is_a_rule_in_their_words(world: 
     assert told_path(session).endswith("/bin/recollect")
 
 
-@one_model
 def test_notes_are_saved_and_evolved_and_reasons_shown_with_the_path_that_the_skill_names(
     world: World,
 ):
@@ -64,7 +62,6 @@ def test_notes_are_saved_and_evolved_and_reasons_shown_with_the_path_that_the_sk
     assert all(not failed for asked in session.asked for _, failed in asked.results())
 
 
-@one_model
 def test_the_plugin_has_the_same_commands(world: World):
     plugged(world)
     given = with_the_program(world)

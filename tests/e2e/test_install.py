@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.daemon.real import soon
-from tests.e2e.client import MODELS, RULE, VALIDATORS, World, one_model
+from tests.e2e.client import MODELS, RULE, VALIDATORS, World, both_models
 from tests.e2e.stand_in import says
 
 OTHER = {
@@ -83,7 +83,6 @@ def test_a_daemon_killed_in_mid_session_is_replaced(installed: World):
     assert session.asked[-1].holds("vestibule") == 1
 
 
-@one_model
 def test_what_no_daemon_heard_is_read_from_the_transcript_later(world: World):
     import fcntl  # not on Windows, where there is no world
 
@@ -104,7 +103,6 @@ def test_what_no_daemon_heard_is_read_from_the_transcript_later(world: World):
     assert daemon(world)["lost"] == daemon(world)["spooled"] == 0
 
 
-@one_model
 def test_a_session_works_when_our_home_has_gone(installed: World):
     installed.recollect("daemon", "stop")
     shutil.rmtree(installed.home / ".recollect")
@@ -112,6 +110,7 @@ def test_a_session_works_when_our_home_has_gone(installed: World):
     assert len(session.asked) == 1
 
 
+@both_models
 def test_what_a_hook_prints_is_found_wherever_the_model_gets_it(world: World):
     hooks = {}
     for event in ("SessionStart", "UserPromptSubmit", "AnEventThatNobodyKnows"):
@@ -133,7 +132,6 @@ def test_what_a_hook_prints_is_found_wherever_the_model_gets_it(world: World):
     assert [run.event for run in session.hooks] == ["SessionStart", "UserPromptSubmit"]
 
 
-@one_model
 def test_a_hook_that_fails_is_noticed(world: World):
     failing = {"hooks": [{"type": "command", "command": "echo trouble >&2; exit 1", "timeout": 5}]}
     world.settings.parent.mkdir()

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tests.e2e.client import PATIENCE_MS, ROOT, RULE, Session, World, one_model
+from tests.e2e.client import PATIENCE_MS, ROOT, RULE, Session, World
 from tests.e2e.stand_in import Asked, says, use
 
 NAME = "recollect@recollect"
@@ -58,14 +58,12 @@ def until_served(session: Session) -> set[str]:
 
 
 @pytest.mark.parametrize("what", [".", "plugins/claude-code"])
-@one_model
 def test_the_client_finds_nothing_wrong_with_it(world: World, what: str):
     told = world.client("plugin", "validate", str(ROOT / what))
     assert "Validation passed" in told
     assert "warning" not in told.lower()
 
 
-@one_model
 def test_alone_it_brings_memory_hears_offers_tools_and_goes_without_a_trace(world: World):
     plugged(world)
     given = with_the_program(world)
@@ -97,7 +95,6 @@ def test_alone_it_brings_memory_hears_offers_tools_and_goes_without_a_trace(worl
     assert (last.hooks, tools(last.asked[0])) == ([], set())
 
 
-@one_model
 def test_beside_an_installation_nothing_happens_twice(world: World):
     plugged(world)
     world.install()
@@ -118,7 +115,6 @@ def test_beside_an_installation_nothing_happens_twice(world: World):
     assert sorted(one["seen"] for one in world.json("rule", "list")) == [1, 1]
 
 
-@one_model
 def test_without_the_program_it_is_silent_and_status_says_what_to_do(world: World):
     plugged(world)
     quiet = world.run("hello", says("Good day."))

@@ -5,12 +5,13 @@ import json
 
 import pytest
 
-from tests.e2e.client import BREAD, FULL, RULE, SUMMARY, VALIDATORS, World, one_model
+from tests.e2e.client import BREAD, FULL, RULE, SUMMARY, VALIDATORS, World, both_models
 from tests.e2e.stand_in import Lane, Use, says, use
 
 VIRTUAL = ".ai/recall/solana validators"
 
 
+@both_models
 def test_a_rule_is_told_at_the_start_and_a_prompt_brings_the_right_memory_once_and_says_so(
     installed: World,
 ):
@@ -107,6 +108,7 @@ def test_a_session_that_goes_on_is_not_told_again_what_it_was_told(
         assert first.asked[0].holds(marker) == later.asked[0].holds(marker) == 1, marker
 
 
+@both_models
 def test_rules_come_back_when_the_window_is_full(installed: World):
     installed.recollect("rule", "add", RULE)
     (installed.project / "a.txt").write_text("one\n", encoding="utf-8")
@@ -128,7 +130,6 @@ def tool(name: str, **given: object) -> Use:
     return Use(f"mcp__recollect__{name}", given)
 
 
-@one_model
 def test_the_tools_are_there_on_the_first_turn_and_the_skill_costs_nothing_until_it_is_called(
     installed: World,
 ):
@@ -144,7 +145,6 @@ def test_the_tools_are_there_on_the_first_turn_and_the_skill_costs_nothing_until
     assert called.asked[-1].holds("The user asked about this project's memory: why midnight?")
 
 
-@one_model
 def test_after_a_focus_its_memories_come_whatever_the_prompt_says(installed: World):
     # As many open threads as a session begins with, so that what the test keeps comes by its own merit.
     for what in ("apples", "bricks", "clouds", "dunes", "engines", "forests"):
@@ -168,7 +168,6 @@ def test_after_a_focus_its_memories_come_whatever_the_prompt_says(installed: Wor
     assert not last.asked[-1].holds(COOKIE)
 
 
-@one_model
 def test_an_agent_rates_merges_and_takes_back_and_is_told_where_it_erred(installed: World):
     one, other = (
         installed.pin(BREAD, "--topics", "bread"),
@@ -224,7 +223,6 @@ def test_a_rule_in_the_client_s_own_memory_is_in_the_first_request_beside_what_i
     ) == "- [Role](user_role.md) — keeps bees\n"
 
 
-@one_model
 def test_a_skill_is_offered_to_the_model(world: World):
     switch_on(world, "MEMORY_SKILLS")
     world.recollect("rule", "add", RULE, "--type", "correction")

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.daemon.real import soon
-from tests.e2e.client import World, one_model, scratch_world
+from tests.e2e.client import World, scratch_world
 from tests.e2e.stand_in import says
 from tests.store.postgres import running_server
 from tests.team.people import git, make_repository
@@ -28,7 +28,6 @@ def other_world(model: str) -> Iterator[World]:
         yield world
 
 
-@one_model
 def test_a_rule_said_in_one_home_reaches_the_next_session_of_the_other(
     installed: World, tmp_path: Path
 ):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Self
 
-from tests.e2e.client import DUMMY_KEY, RULE, SUMMARY, VALIDATORS, WAIT_S, World, binary, one_model
+from tests.e2e.client import DUMMY_KEY, RULE, SUMMARY, VALIDATORS, WAIT_S, World, binary
 from tests.e2e.conftest import refuse
 from tests.e2e.stand_in import Lane, StandIn, Turn, says
 
@@ -105,7 +105,6 @@ class Terminal:
         )  # fmt: skip
 
 
-@one_model
 def test_a_person_at_a_terminal_has_a_memory(installed: World):
     if shutil.which("tmux") is None:
         refuse("tmux is not on PATH")

@@ -234,7 +234,7 @@ def test_no_text_breaks_an_operation(app: App, op: Op, taken: Parameter):
         if other.required and other != taken
     }
     app.dry_run = op.name == "edit"  # each would be on top of the one before
-    is_main = taken == next(other for other in op.parameters if other.type == taken.type)
+    is_main = taken == next(other for one, other in TEXTS if one == op)
     for text in NAUGHTY if is_main else NAUGHTY[::4]:
         with suppress(BadInput, NotFound, StoreReadOnly):
             op.function(app, **needs, **{taken.name: text or "-" if taken.type is str else (text,)})

@@ -69,9 +69,10 @@ def lived_in(app: App) -> None:
 
 
 def test_an_export_comes_back_the_same_once_and_can_be_undone(
-    app: App, open_app: Opens, tmp_path: Path
+    app: App, open_app: Opens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    more_than_two_batches = [Create(thread(f"t{number}")) for number in range(450)]
+    monkeypatch.setattr(transfer, "_BATCH", 20)
+    more_than_two_batches = [Create(thread(f"t{number}")) for number in range(45)]
     app.writer(Scope.PROJECT).apply(plan(*more_than_two_batches), act())
     lived_in(app)
     export(app, FILE)
