@@ -62,6 +62,12 @@ class Echo:
         self.problems.append(type(problem).__name__)
 
 
+def open_line(place: Place) -> socket.socket:
+    line = socket.socket(fileno=connect(place, PATIENCE_S).detach())
+    line.settimeout(PATIENCE_S)
+    return line
+
+
 class Running:
     def __init__(self, place: Place) -> None:
         self.place = place
@@ -73,9 +79,7 @@ class Running:
         self.thread.start()
 
     def line(self) -> socket.socket:
-        line = socket.socket(fileno=connect(self.place, PATIENCE_S).detach())
-        line.settimeout(PATIENCE_S)
-        return line
+        return open_line(self.place)
 
     def ask(self, body: bytes = b"", **header: str) -> tuple[str, bytes]:
         with self.line() as line:
@@ -355,6 +359,37 @@ def test_however_many_wait_for_long_others_are_answered_at_once(running: Running
         assert [frame.read_reply(line.recv)[0] for line in waiting] == ["ok"] * most
     assert soon(lambda: count_threads() <= servers.MAX_WAITING_THREADS)
     assert running.ask(b"again") == ("ok", b"again")
+
+
+class SlowStart(Server):
+    """Its first thread has answered everybody before the others are started."""
+
+    def _start_thread(self) -> None:
+        if count_threads() and threading.current_thread().name == "serve":
+            assert soon(lambda: self.counters["requests"] == 20)
+            assert soon(lambda: self.connections == self.active == 0)
+        super()._start_thread()
+
+
+def test_whoever_comes_while_a_server_starts_leaves_no_more_threads_than_the_limit(tmp_path: Path):
+    (tmp_path / "r").mkdir(mode=0o700)
+    place = Place(str(tmp_path), str(tmp_path / "r"), tcp=False)
+    desk = Echo()
+    server = SlowStart(place, listen(place, TOKEN), TOKEN, desk.answer, desk.failed)
+    thread = threading.Thread(
+        target=server.serve, args=(lambda: "", lambda: remove_socket(place)), name="serve"
+    )
+    with ExitStack() as stack:
+        lines = [stack.enter_context(open_line(place)) for _ in range(20)]
+        for line in lines:
+            line.sendall(frame.encode_request({}, b"early"))
+        thread.start()
+        assert [frame.read_reply(line.recv) for line in lines] == [("ok", b"early")] * 20
+
+    assert soon(lambda: count_threads() == servers.MAX_WAITING_THREADS)
+    server.stop("the test is over")
+    thread.join(PATIENCE_S)
+    assert not thread.is_alive()
 
 
 def test_who_waits_for_long_does_not_keep_a_server_from_ending(

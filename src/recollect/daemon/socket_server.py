@@ -107,6 +107,8 @@ class Server:
         `stop_listening` removes the socket's name, so that nobody new comes while the last are answered."""
         self._listener.setblocking(True)
         self._woken.settimeout(2.0)
+        with self._lock:
+            self._idle = MAX_WAITING_THREADS
         for _ in range(MAX_WAITING_THREADS):
             self._start_thread()
         while not self._stopping:
@@ -128,8 +130,7 @@ class Server:
         return self._stopping
 
     def _start_thread(self) -> None:
-        with self._lock:
-            self._idle += 1
+        """It counts as idle before it is started, so that no connection that comes meanwhile starts one more."""
         threading.Thread(target=self._work, name="connections", daemon=True).start()
 
     def _work(self) -> None:
@@ -143,11 +144,11 @@ class Server:
                 continue
             with self._lock:
                 self._connections.add(sock)
-                self._idle -= 1
-                is_last = not self._idle
+                is_last = self._idle == 1
+                if not is_last:
+                    self._idle -= 1
             if is_last:
-                with suppress(RuntimeError):  # there can be no more threads
-                    self._start_thread()
+                self._start_successor()
             try:
                 self._serve_connection(sock)
             except Exception as problem:  # noqa: BLE001 the outermost edge: one bad request ends no daemon
@@ -158,6 +159,14 @@ class Server:
                 if self._idle >= MAX_WAITING_THREADS:
                     return
                 self._idle += 1
+
+    def _start_successor(self) -> None:
+        """One that waits in this thread's place, and counts as idle for it."""
+        try:
+            self._start_thread()
+        except RuntimeError:  # there can be no more threads
+            with self._lock:
+                self._idle -= 1
 
     def _serve_connection(self, sock: socket.socket) -> None:
         if sys.platform != "win32" and not self._place.tcp and peer_uid(sock) != os.geteuid():
