@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,6 +28,7 @@ _PASSED = ("PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG")
 _PROGRAM = (sys.executable, "-m", "recollect")
 _LOCK = "demo.lock"  # held as long as somebody uses the folder
 _END_S = 10.0
+_LOOK_S = 0.2
 
 
 def show_page(now: Moment) -> None:
@@ -52,7 +54,7 @@ def _serve(scratch: Path, project: Path) -> None:
         with suppress(KeyboardInterrupt):
             # Here, not in the scratch home, where the person's own browser would not know itself.
             announce_page(_read_invitation(page, Path(environ["RECOLLECT_RUNTIME"])))
-            page.wait()
+            _wait(page)
     finally:
         _end(page)
         stop = [*_PROGRAM, "daemon", "stop"]
@@ -66,6 +68,12 @@ def _read_invitation(page: subprocess.Popen[str], runtime: Path) -> Invitation:
     if not port:
         raise RecollectError("The page did not start.", hint="`recollect ui` may say why.")
     return Invitation(address, code, find_file(runtime, port))
+
+
+def _wait(page: subprocess.Popen[str]) -> None:
+    """In short sleeps: a signal that arrives just before a wait without an end would not interrupt it."""
+    while page.poll() is None:
+        time.sleep(_LOOK_S)
 
 
 def _end(page: subprocess.Popen[str]) -> None:
