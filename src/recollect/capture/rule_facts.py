@@ -48,6 +48,10 @@ class RuleFacts(NamedTuple):
     has_fixed_number: bool = False  # a number in it is a name: "error 404", "port 80 is taken"
     has_copula: bool = False
     located: frozenset[str] = frozenset()  # what it says the place of: "Tests go next to the code"
+    missing: frozenset[str] = (
+        frozenset()
+    )  # of what is rejected: "without asking" names no other way
+    order: tuple[str, ...] = ()  # the content and the persons, each where it is named first
 
     @property
     def content(self) -> frozenset[str]:
@@ -104,7 +108,38 @@ def read_facts(rule: str) -> RuleFacts:
         has_fixed_number=_has_fixed_number(core),
         has_copula=_PATTERNS.copula.search(core) is not None,
         located=located,
+        missing=frozenset(reader.missing),
+        order=tuple(dict.fromkeys(_in_order(chain.from_iterable(clauses)))),
     )
+
+
+def is_said_in_order(one: RuleFacts, other: RuleFacts) -> bool:
+    """Whether both name what they share in the same order: "A calls B" is not "B calls A". The end may have come to the
+    beginning ("Before you commit, run the tests"), or neighbours have changed places ("Dates are stored", "Store
+    dates")."""
+    mine = [word for word in one.order if word in other.order]
+    theirs = [word for word in other.order if word in one.order]
+    turns = (mine[start:] + mine[:start] for start in range(len(mine)))
+    return mine == theirs or theirs in turns or _is_swapped(mine, theirs)
+
+
+def _is_swapped(words: list[str], others: list[str]) -> bool:
+    """Whether the others are these words but for neighbours of unlike kinds that have changed places."""
+    at = 0
+    while at < len(words):
+        if words[at] == others[at]:
+            at += 1
+        elif words[at : at + 2] == others[at : at + 2][::-1] and _are_unlike(*words[at : at + 2]):
+            at += 2
+        else:
+            return False
+    return True
+
+
+def _are_unlike(word: str, other: str) -> bool:
+    """Two persons, or two things of one kind, are not the same the other way round."""
+    is_person = word in _WORDS.persons or other in _WORDS.persons
+    return not is_person and set(kinds_of(word)).isdisjoint(kinds_of(other))
 
 
 def is_number(word: str) -> bool:
@@ -200,6 +235,7 @@ def _spell_out(rule: str) -> str:
     said = _PATTERNS.french_no_more.sub(r"\1\2", said)
     said = _PATTERNS.stop_doing.sub("not ", _PATTERNS.only_there.sub("only_there ", said))
     said = _PATTERNS.in_place_of.sub("not", _PATTERNS.no_longer.sub("not", said))
+    said = _PATTERNS.not_avoided.sub("", said)
     said = _PATTERNS.filler.sub("", said)
     return _PATTERNS.clitic.sub(r"\1' ", said)
 
@@ -290,6 +326,14 @@ def _content(words: str) -> Iterator[str]:
             yield stem_of(word)
 
 
+def _in_order(words: Iterable[str]) -> Iterator[str]:
+    for word in words:
+        if word in _WORDS.persons:
+            yield word
+        elif _is_content(word):
+            yield stem_of(word)
+
+
 def _is_content(word: str) -> bool:
     small = _WORDS.small | _WORDS.negations | _WORDS.directions | _WORDS.allowing
     return word not in small and word != "ない"
@@ -302,6 +346,7 @@ class _Reader:
         self.is_refusal = is_refusal
         self.wanted: set[str] = set()
         self.rejected: set[str] = set()
+        self.missing: set[str] = set()
         self.where: set[str] = set()
         self.directions: set[tuple[str, str]] = set()
         self._begin(rejects=0)
@@ -309,6 +354,7 @@ class _Reader:
     def _begin(self, *, rejects: int) -> None:
         self._rejects = rejects  # this many words to come are what is not wanted
         self._has_rejected = False
+        self._is_missing = False  # the words to come are what is done without
         self._is_place = False
         self._direction = ""
 
@@ -324,6 +370,7 @@ class _Reader:
                 self._direction = word
             if _is_negation(word, clause[number + 1 :]):
                 self._is_place = False
+                self._is_missing = word in _WORDS.lacking
                 if number > 0 and not begins_with_no:
                     self._rejects, self._has_rejected = _MAX_REJECTED, False
             elif _is_content(word):
@@ -343,6 +390,8 @@ class _Reader:
     def _add(self, stem: str) -> None:
         if self._rejects > 0:
             self.rejected.add(stem)
+            if self._is_missing:
+                self.missing.add(stem)
             self._has_rejected = True
             self._rejects -= 1
         else:

@@ -14,6 +14,7 @@ from recollect.capture.rule_facts import (
     RuleFacts,
     choices,
     differing,
+    is_said_in_order,
     kinds_of,
     read_facts,
     rule_key,
@@ -70,6 +71,8 @@ def _same_or_narrowed(new: RuleFacts, old: RuleFacts) -> Relation | None:
     if new.rejected - old.rejected and old.rejected - new.rejected:
         return None
     if new.directions != old.directions or new.allows != old.allows:
+        return Relation.UNSURE
+    if not is_said_in_order(new, old):
         return Relation.UNSURE
     return _narrowed(new, old)
 
@@ -192,7 +195,7 @@ def _rest(facts: RuleFacts, choice: Choice) -> frozenset[str]:
 
 def _named_replacement(new: RuleFacts, old: RuleFacts) -> Relation | None:
     """The new rule names what it rejects, and the old one asks for that: "Use ky, not superagent"."""
-    named = new.rejected & old.wanted
+    named = (new.rejected & old.wanted) - new.missing
     if _either_refuses(new, old) or not named or old.rejected & named:
         return None
     rest = old.wanted - named
