@@ -87,6 +87,13 @@ def test_the_same_words_may_say_something_else(old: str, new: str, expected: str
     assert relation(new, old) in EXPECTED[expected]
 
 
+@pytest.mark.parametrize(("old", "new", "expected"), cases("rule_pairs", "one_word"))
+def test_rules_that_differ_by_a_name_or_a_form_are_shown_as_a_pair(
+    old: str, new: str, expected: str
+):
+    assert relation(new, old) in EXPECTED[expected]
+
+
 @pytest.mark.parametrize(
     ("new", "old", "expected"),
     [

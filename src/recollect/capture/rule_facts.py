@@ -11,7 +11,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from itertools import chain
+from itertools import chain, takewhile
 from typing import NamedTuple
 
 from recollect.base.text import one_line
@@ -19,6 +19,8 @@ from recollect.capture.tables import Patterns, Words, table
 
 _MAX_CHARS = 2_500  # an imported rule may be of any length
 _MAX_REJECTED = 3  # this many words after a "not" are what is not wanted
+_MIN_STEM_CHARS = 4  # two words that begin alike for so long may be forms of one ...
+_MAX_ENDING_CHARS = 3  # ... if no more follows: "escribas", "escribe"
 _MAX_INFLECTION = 2  # a shorter run of hiragana is a particle or an ending
 _STOPS = " \t\n.!;,:\u3002"
 _PATTERNS = Patterns("rule_facts")
@@ -47,6 +49,7 @@ class RuleFacts(NamedTuple):
     has_limit: bool = False  # it sets a limit: "at most", "longer than"
     has_fixed_number: bool = False  # a number in it is a name: "error 404", "port 80 is taken"
     has_copula: bool = False
+    is_name_told: bool = False  # it says who or what something is: "The lead is Anna"
     located: frozenset[str] = frozenset()  # what it says the place of: "Tests go next to the code"
     missing: frozenset[str] = (
         frozenset()
@@ -75,8 +78,10 @@ class RuleFacts(NamedTuple):
 
 @lru_cache(maxsize=8192)
 def rule_key(rule: str) -> str:
-    """Equal for spellings of one rule: case, quotes, white space, courtesy and a full stop do not matter."""
+    """Equal for spellings of one rule: case, quotes, white space, hyphens, courtesy and a full stop do not
+    matter."""
     words = one_line(_PATTERNS.quote.sub("", _plain(rule)))
+    words = _PATTERNS.hyphen.sub(" ", words)
     return _PATTERNS.courtesy.sub("", words.rstrip(_STOPS)).rstrip(_STOPS)
 
 
@@ -107,6 +112,7 @@ def read_facts(rule: str) -> RuleFacts:
         has_limit=_PATTERNS.limit.search(said) is not None,
         has_fixed_number=_has_fixed_number(core),
         has_copula=_PATTERNS.copula.search(core) is not None,
+        is_name_told=_PATTERNS.named.search(core.rstrip(_STOPS)) is not None,
         located=located,
         missing=frozenset(reader.missing),
         order=tuple(dict.fromkeys(_in_order(chain.from_iterable(clauses)))),
@@ -140,6 +146,16 @@ def _are_unlike(word: str, other: str) -> bool:
     """Two persons, or two things of one kind, are not the same the other way round."""
     is_person = word in _WORDS.persons or other in _WORDS.persons
     return not is_person and set(kinds_of(word)).isdisjoint(kinds_of(other))
+
+
+def may_be_forms_of_one(word: str, other: str) -> bool:
+    """ "escribas" and "escribe": two words that differ by their endings alone. Names are not inflected."""
+    if not (word.isalpha() and other.isalpha()) or any(kinds_of(word)) or any(kinds_of(other)):
+        return False
+    pairs = zip(word, other, strict=False)
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    rest = max(len(word), len(other)) - shared
+    return shared >= _MIN_STEM_CHARS and rest <= _MAX_ENDING_CHARS
 
 
 def is_number(word: str) -> bool:
@@ -258,7 +274,7 @@ def _has_fixed_number(said: str) -> bool:
 
 
 def _read_located(said: str) -> frozenset[str]:
-    match = _PATTERNS.located.match(said)
+    match = _PATTERNS.located.match(said) or _PATTERNS.placed.match(said)
     return frozenset(_content(match[1])) if match else frozenset()
 
 
