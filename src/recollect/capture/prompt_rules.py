@@ -121,6 +121,7 @@ def _dictated_rule(draft: Draft, words: str) -> FoundRule:
         reason=reason,
         score=_PLAIN,
         span=words,
+        is_dictated=True,
     )
 
 
