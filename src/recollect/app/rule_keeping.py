@@ -108,8 +108,8 @@ def keep_rules(
 
 
 def _is_echo(app: App, found: FoundRule, shown: Sequence[str]) -> bool:
-    """It only quotes what memory showed. What the person dictates is no quote, nor is a rule that they stated before: it
-    counts again, and one that another took the place of comes back."""
+    """It only quotes what memory showed. What the person dictates is no quote, nor is a rule that they stated before:
+    it counts again, and one that another took the place of comes back."""
     if found.is_dictated or not shown:
         return False
     if not turns.is_quote(found.rule, turns.runs_of(shown)):
