@@ -81,7 +81,11 @@ def test_most_pairs_that_were_kept_back_are_told_apart():
 
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
-    [*cases("rule_pairs", "same_words"), *cases("rule_pairs", "more_than_it_replaces")],
+    [
+        *cases("rule_pairs", "same_words"),
+        *cases("rule_pairs", "refused_at_the_end"),
+        *cases("rule_pairs", "more_than_it_replaces"),
+    ],
 )
 def test_the_same_words_may_say_something_else(old: str, new: str, expected: str):
     assert relation(new, old) in EXPECTED[expected]

@@ -94,7 +94,7 @@ def read_facts(rule: str) -> RuleFacts:
         core = _PATTERNS.located.sub(r"\1 ", core)
     core, replaced = _take_replaced(core)
     clauses = _split_clauses(core)
-    reader = _Reader(is_refusal=bool(clauses) and all(map(_begins_with_no, clauses)))
+    reader = _Reader(is_refusal=bool(clauses) and all(map(_is_denied, clauses)))
     for clause in clauses:
         reader.read(clause)
     replaced_stems = frozenset(stem for words in replaced for stem in _content(words))
@@ -315,10 +315,16 @@ def _split_hiragana(run: str) -> list[str]:
     return [bare, *negation] if is_said else negation
 
 
-def _begins_with_no(clause: list[str]) -> bool:
-    if clause[-1] == "ない":  # Japanese says so at the end
-        return True
+def _is_denied(clause: list[str]) -> bool:
+    """Whether it refuses all that it names. A language may say so at the end: "Lösche die Logs nicht"."""
     first = next((word for word in clause if word not in _WORDS.openers), "")
+    last = next(
+        (word for word in reversed(clause) if _is_content(word) or word in _WORDS.negations), ""
+    )
+    if clause[-1] == "ない":
+        return True
+    if last in _WORDS.closing_negations and len(clause) > 1:
+        return first not in _WORDS.avoiding  # "Vermeide Mocks nicht" asks for them
     return first in _WORDS.negations
 
 
@@ -375,9 +381,9 @@ class _Reader:
         self._direction = ""
 
     def read(self, clause: list[str]) -> None:
-        begins_with_no = _begins_with_no(clause)
+        is_denied = _is_denied(clause)
         # "Use uv, do not use pip": the refusal is about what is not wanted, and the rule is none.
-        rejects_all = begins_with_no and not self.is_refusal
+        rejects_all = is_denied and not self.is_refusal
         self._begin(rejects=len(clause) if rejects_all else 0)
         for number, word in enumerate(clause):
             if word in _WORDS.place_words:
@@ -387,7 +393,7 @@ class _Reader:
             if _is_negation(word, clause[number + 1 :]):
                 self._is_place = False
                 self._is_missing = word in _WORDS.lacking
-                if number > 0 and not begins_with_no:
+                if number > 0 and not is_denied:
                     self._rejects, self._has_rejected = _MAX_REJECTED, False
             elif _is_content(word):
                 self._add(stem_of(word))
