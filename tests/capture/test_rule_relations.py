@@ -84,6 +84,7 @@ def test_most_pairs_that_were_kept_back_are_told_apart():
     [
         *cases("rule_pairs", "same_words"),
         *cases("rule_pairs", "refused_at_the_end"),
+        *cases("rule_pairs", "restricted"),
         *cases("rule_pairs", "more_than_it_replaces"),
     ],
 )

@@ -45,6 +45,7 @@ class RuleFacts(NamedTuple):
     refuses: bool = False  # it is a refusal and nothing else: "Never push", "Do not use tabs"
     allows: bool = False  # it permits and does not ask: "Deploying on Fridays is fine"
     may_forbid: bool = False  # it has a word that permits and one that refuses
+    restricts: bool = False  # "Only run the linter"
     adds: bool = False  # it says that something holds beside other things: "also support ..."
     has_limit: bool = False  # it sets a limit: "at most", "longer than"
     has_fixed_number: bool = False  # a number in it is a name: "error 404", "port 80 is taken"
@@ -108,6 +109,7 @@ def read_facts(rule: str) -> RuleFacts:
         refuses=reader.is_refusal,
         allows=_has_any(clauses, _WORDS.allowing),
         may_forbid=_has_any(clauses, _WORDS.allowing) and _has_any(clauses, _WORDS.negations),
+        restricts=_has_any(clauses, _WORDS.restricting),
         adds=_PATTERNS.adds.search(said) is not None,
         has_limit=_PATTERNS.limit.search(said) is not None,
         has_fixed_number=_has_fixed_number(core),
@@ -249,6 +251,7 @@ def _spell_out(rule: str) -> str:
         said = "never " + _PATTERNS.not_allowed.sub("", said)
     said = _PATTERNS.may_not.sub("never", said)
     said = _PATTERNS.french_no_more.sub(r"\1\2", said)
+    said = _PATTERNS.french_only.sub(r"\1 seulement", said)
     said = _PATTERNS.stop_doing.sub("not ", _PATTERNS.only_there.sub("only_there ", said))
     said = _PATTERNS.in_place_of.sub("not", _PATTERNS.no_longer.sub("not", said))
     said = _PATTERNS.not_avoided.sub("", said)

@@ -75,7 +75,7 @@ def _same_or_narrowed(new: RuleFacts, old: RuleFacts) -> Relation | None:
         return None
     if new.directions != old.directions or new.allows != old.allows:
         return Relation.UNSURE
-    if not is_said_in_order(new, old):
+    if new.restricts != old.restricts or not is_said_in_order(new, old):
         return Relation.UNSURE
     return _narrowed(new, old)
 
