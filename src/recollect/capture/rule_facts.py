@@ -127,8 +127,8 @@ def is_said_in_order(one: RuleFacts, other: RuleFacts) -> bool:
     dates")."""
     mine = [word for word in one.order if word in other.order]
     theirs = [word for word in other.order if word in one.order]
-    turns = (mine[start:] + mine[:start] for start in range(len(mine)))
-    return mine == theirs or theirs in turns or _is_swapped(mine, theirs)
+    start = mine.index(theirs[0]) if theirs else 0
+    return theirs == mine[start:] + mine[:start] or _is_swapped(mine, theirs)
 
 
 def _is_swapped(words: list[str], others: list[str]) -> bool:
