@@ -279,6 +279,39 @@ def test_what_is_dictated_is_in_force_word_for_word(call: str, words: str):
     assert found.rule == words
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "Hey Claude, remember:",
+        "Good morning. Remember:",
+        "ok and also please remember:",
+        "**Remember:**",
+        "**remember**:",
+        "- remember:",
+        "S\u2019il te plaît, retiens :",
+        "你好，记住：",
+        "请 记住:",
+        "Bitte merken:",
+    ],
+)
+def test_a_greeting_a_courtesy_or_emphasis_before_it_takes_nothing_from_what_is_dictated(call: str):
+    assert [found.rule for found in find_rules(f"{call} deploys are on Tuesday").found] == [
+        "deploys are on Tuesday"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "remember:",
+        "remember:\n\nfix the login bug in auth.ts",
+        "fix the pod:\nlimits:\n  memory: 512Mi\n  cpu: 1",
+    ],
+)
+def test_a_call_with_nothing_to_keep_and_a_setting_are_no_rules(text: str):
+    assert not find_rules(text).found
+
+
 def test_what_is_dictated_stands_beside_a_task_and_beside_other_rules():
     draft = find_rules(
         "fix the login test please\nremember: we deploy on Tuesdays\nwe use pnpm here, not npm"
@@ -310,6 +343,15 @@ def test_a_list_is_dictated_item_by_item():
             ["to release: tag the commit; push the tag"],
         ),
         ("remember: - first thing\n- second thing", ["first thing", "second thing"]),
+        ("remember:\n\n- [ ] use pnpm\n\u2013 tabs", ["use pnpm", "tabs"]),
+        ("remember:\nuse pnpm\nnever push to main\n\nthanks", ["use pnpm", "never push to main"]),
+        (
+            "remember:\nAll amounts are integer cents in every table and every reply, and\nnever floats.",
+            ["All amounts are integer cents in every table and every reply, and never floats."],
+        ),
+        ("remember: to release:\nrun make release", ["to release: run make release"]),
+        ("remember: to build:\n```sh\nmake gen\n```\nthanks", ["to build: make gen"]),
+        ("remember: " + "one and the same " * 50, [("one and the same " * 50).strip()]),
     ],
 )
 def test_what_is_dictated_in_several_lines_is_kept_whole(text: str, rules: list[str]):

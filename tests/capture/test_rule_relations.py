@@ -80,6 +80,26 @@ def test_most_pairs_that_were_kept_back_are_told_apart():
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        *cases("rule_pairs", "same_words"),
+        *cases("rule_pairs", "refused_at_the_end"),
+        *cases("rule_pairs", "restricted"),
+        *cases("rule_pairs", "more_than_it_replaces"),
+    ],
+)
+def test_the_same_words_may_say_something_else(old: str, new: str, expected: str):
+    assert relation(new, old) in EXPECTED[expected]
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), cases("rule_pairs", "one_word"))
+def test_rules_that_differ_by_a_name_or_a_form_are_shown_as_a_pair(
+    old: str, new: str, expected: str
+):
+    assert relation(new, old) in EXPECTED[expected]
+
+
+@pytest.mark.parametrize(
     ("new", "old", "expected"),
     [
         ("You may use docker.", "Always use docker.", Relation.UNSURE),

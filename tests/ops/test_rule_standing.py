@@ -99,6 +99,16 @@ def test_a_supersession_is_named_with_its_undo_and_can_be_undone(app: App):
     assert in_force(app) == ["Store all timestamps in UTC."]
 
 
+@pytest.mark.parametrize("call", ["", "remember: "])
+def test_who_changes_back_within_a_session_gets_the_first_rule_back(app: App, call: str):
+    talk = Talk(app)
+    for words in ("Use pnpm, not npm.", "Use npm, not pnpm.", "Use pnpm, not npm."):
+        talk.say(f"{call}{words}")
+        talk.tell("Stop")
+        advance(app)
+    assert in_force(app) == ["Use pnpm, not npm."]
+
+
 def test_rule_add_names_what_it_replaces(app: App):
     rules.add(app, "The port is 5432")
     done = rules.add(app, "The port is 5433")

@@ -100,14 +100,23 @@ def keep_rules(
         if found.scope is Scope.PROJECT and app.project is None:
             app.log.line("capture", dropped="no project here")
             continue
-        standing = load_rules(app.reader(found.scope), Status.ACTIVE, Status.CANDIDATE)
-        is_quote = bool(shown) and turns.is_quote(found.rule, turns.runs_of(shown))
-        # Said again by the person, a rule that is known counts.
-        if is_quote and not any(rule_relations.says_same(found.rule, old.body) for old in standing):
+        if _is_echo(app, found, shown):
             app.log.line("capture", dropped="an echo")
         else:
             kept.append(KeptRule(found, _keep_rule(app, found, group, at, refuses)))
     return kept
+
+
+def _is_echo(app: App, found: FoundRule, shown: Sequence[str]) -> bool:
+    """It only quotes what memory showed. What the person dictates is no quote, nor is a rule that they stated before:
+    it counts again, and one that another took the place of comes back."""
+    if found.is_dictated or not shown:
+        return False
+    if not turns.is_quote(found.rule, turns.runs_of(shown)):
+        return False
+    reader = app.reader(found.scope)
+    stated = load_rules(reader, Status.ACTIVE, Status.CANDIDATE, Status.SUPERSEDED)
+    return not any(rule_relations.says_same(found.rule, old.body) for old in stated)
 
 
 def kept_notice(app: App, kept: Sequence[KeptRule]) -> str:

@@ -1,23 +1,30 @@
 """What a person dictates to memory: the words after "remember:" at the beginning of a line, in 13 languages.
 
 They are kept as they were typed; nothing judges them. A list below such a line is dictated item by item, or belongs to
-the words that introduce it ("to release:"). Lines inside code and quotes are not the person's own and dictate nothing.
+the words that introduce it ("to release:"). Where nothing follows on the line itself, the paragraph or the code below
+is dictated. Other lines inside code and quotes are not the person's own and dictate nothing.
 
 Does not decide where a rule holds or whether it is in force (prompt_rules.py).
 """
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from typing import NamedTuple
 
 from recollect.base.text import clip, one_line
 from recollect.capture.tables import table
 
-_MAX_RULE_CHARS = 400
+_MAX_RULE_CHARS = 2_000  # as many as `rule add` takes
 # Each rule is compared with all others; a longer list is a document, and is said to be left out.
 MAX_RULES = 30
 _COLONS = (":", "\uff1a")
-_BULLETS = ("-", "*", "\u2022", "+")
+_BULLETS = ("-", "*", "\u2022", "+", "\u2013", "\u2014", "\u00b7", "\u30fb")
+_CHECKBOXES = ("[ ] ", "[x] ", "[X] ")
+_EMPHASIS = "*_"
+_MIN_WRAPPED_CHARS = 60  # a shorter line ends where its writer wanted it to
+_APART = str.maketrans(dict.fromkeys(",.!\uff0c\u3001\u3002\uff01", ","))
+_MAX_GREETING_WORDS = 3  # "Hey Claude", "good morning everybody"
 _FENCES = ("```", "~~~")
 
 
@@ -38,6 +45,16 @@ def take_out(text: str) -> Dictation:
     return _limited([words.rstrip(";") for words in listener.rules], listener.rest)
 
 
+class _Below(Enum):
+    """What the lines below a "remember:" are."""
+
+    NOTHING = auto()  # of it
+    ANYTHING = auto()  # all that is to be remembered: a list, a paragraph or code
+    LIST = auto()
+    PARAGRAPH = auto()
+    CODE = auto()
+
+
 class _Listener:
     """Takes a prompt line by line."""
 
@@ -45,25 +62,58 @@ class _Listener:
         self.rules: list[str] = []
         self.rest: list[str] = []
         self._is_code = False
-        self._is_listing = False
+        self._below = _Below.NOTHING
+        self._line_above = ""
 
     def hear(self, line: str) -> None:
         if line.lstrip().startswith(_FENCES):
-            self._is_code = not self._is_code
+            self._hear_fence(line)
+            return
         words = None if self._is_code else _dictated_words(line)
-        item = _list_item(line) if self._is_listing else None
         if words is not None:
             self._begin(words)
-        elif item is not None:
-            self._add_item(item)
+        elif not self._continue(line):
+            self.rest.append(line)
+
+    def _hear_fence(self, line: str) -> None:
+        is_dictated = self._below is _Below.CODE
+        self._is_code = not self._is_code
+        if self._is_code and self._below is _Below.ANYTHING:
+            self._below, is_dictated = _Below.CODE, True
         else:
-            self._is_listing = False
+            self._below = _Below.NOTHING
+        if not is_dictated:
             self.rest.append(line)
 
     def _begin(self, words: str) -> None:
         item = _list_item(words)
         self.rules.append(words if item is None else item)
-        self._is_listing = not words or words.endswith(_COLONS) or item is not None
+        self._below = _Below.NOTHING
+        if not words or words.endswith(_COLONS):
+            self._below = _Below.ANYTHING
+        elif item is not None:
+            self._below = _Below.LIST
+
+    def _continue(self, line: str) -> bool:
+        """Whether the line belongs to what is dictated above it."""
+        item = None if self._is_code else _list_item(line)
+        match self._below:
+            case _Below.CODE:
+                self._extend(line)
+            case _Below.ANYTHING | _Below.LIST if item is not None:
+                self._add_item(item)
+                self._below = _Below.LIST
+            case _Below.ANYTHING if not line.strip():
+                self._below = _Below.LIST  # a task may follow, if no list does
+            case _Below.ANYTHING:
+                self._extend(line)
+                self._below = _Below.PARAGRAPH
+            case _Below.PARAGRAPH if line.strip():
+                self._add_line(line)
+            case _:
+                self._below = _Below.NOTHING
+                return False
+        return True
 
     def _add_item(self, item: str) -> None:
         """To the words that introduce the list ("to release: tag the commit; push the tag"), else for itself."""
@@ -72,12 +122,28 @@ class _Listener:
         else:
             self.rules.append(item)
 
+    def _add_line(self, line: str) -> None:
+        """For itself, or to the line above it, where that was as long as a line can be."""
+        is_wrapped = len(self._line_above) >= _MIN_WRAPPED_CHARS
+        if is_wrapped:
+            self._extend(line)
+        else:
+            self.rules.append(line.strip())
+            self._line_above = line
+
+    def _extend(self, line: str) -> None:
+        self.rules[-1] = f"{self.rules[-1]} {line.strip()}".strip()
+        self._line_above = line
+
 
 def _list_item(line: str) -> str | None:
     """What stands behind a bullet or a number; None for a line that has none."""
     mark, _, item = line.strip().partition(" ")
     is_numbered = mark[:-1].isdigit() and mark.endswith((".", ")"))
-    return item.strip() if mark in _BULLETS or is_numbered else None
+    if mark not in _BULLETS and not is_numbered:
+        return None
+    item = item.strip()
+    return item[4:] if item.startswith(_CHECKBOXES) else item
 
 
 def _limited(rules: list[str], rest: list[str]) -> Dictation:
@@ -92,11 +158,33 @@ def _dictated_words(line: str) -> str | None:
     places = [place for colon in _COLONS if (place := line.find(colon)) >= 0]
     if not places:
         return None
-    opening, words = line[: min(places)], line[min(places) + 1 :]
-    call = " ".join(opening.lower().replace(",", " ").split())
-    for polite in _CALLS["polite"]:
-        call = call.removeprefix(f"{polite} ").removesuffix(f" {polite}")
-    return words.strip() if call in _CALLS["remember"] else None
+    opening, words = line[: min(places)].strip(), line[min(places) + 1 :]
+    opening = _list_item(opening) or opening
+    bare = opening.lstrip(_EMPHASIS)
+    mark = opening[: len(opening) - len(bare)]  # "**Remember:** ...", "**Remember**: ..."
+    words = words if bare.endswith(mark) else words.removeprefix(mark)
+    return words.strip() if _is_call(bare.rstrip(_EMPHASIS)) else None
+
+
+def _is_call(opening: str) -> bool:
+    """Whether it asks to remember something, and no more than greets before that: "Hey Claude, please remember"."""
+    said = opening.lower().replace("\u2019", "'").translate(_APART)
+    if _without_courtesy(said) in _CALLS["remember"]:
+        return True
+    greeting, _, call = said.rpartition(",")
+    words = greeting.replace(",", " ").split()
+    if not words or len(words) > _MAX_GREETING_WORDS or words[0] not in _CALLS["greetings"]:
+        return False
+    return _without_courtesy(call) in _CALLS["remember"]
+
+
+def _without_courtesy(call: str) -> str:
+    call, said = " ".join(call.replace(",", " ").split()), ""
+    while call != said:
+        said = call
+        for polite in _CALLS["polite"]:
+            call = call.removeprefix(f"{polite} ").removesuffix(f" {polite}")
+    return call
 
 
 def _worded(words: str) -> str:

@@ -93,7 +93,7 @@ def find_rules(text: str) -> Draft:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     dictation = dictated_rules.take_out(_ends_of(text))
     if not dictation.rules:
-        return _find_stated(text)
+        return _find_stated(dictation.rest)
     draft = _find_stated(dictation.rest)
     dictated = tuple(_dictated_rule(draft, words) for words in dictation.rules)
     found = (*dictated, *draft.found)
@@ -121,6 +121,7 @@ def _dictated_rule(draft: Draft, words: str) -> FoundRule:
         reason=reason,
         score=_PLAIN,
         span=words,
+        is_dictated=True,
     )
 
 

@@ -52,6 +52,7 @@ class FoundRule(
     reason: str
     score: float
     span: str = ""  # the words of the prompt that it was made from
+    is_dictated: bool = False  # it stood behind "remember:"
 
 
 class Draft(Struct):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from itertools import chain
+from itertools import chain, takewhile
 from typing import NamedTuple
 
 from recollect.base.text import one_line
@@ -19,6 +19,8 @@ from recollect.capture.tables import Patterns, Words, table
 
 _MAX_CHARS = 2_500  # an imported rule may be of any length
 _MAX_REJECTED = 3  # this many words after a "not" are what is not wanted
+_MIN_STEM_CHARS = 4  # two words that begin alike for so long may be forms of one ...
+_MAX_ENDING_CHARS = 3  # ... if no more follows: "escribas", "escribe"
 _MAX_INFLECTION = 2  # a shorter run of hiragana is a particle or an ending
 _STOPS = " \t\n.!;,:\u3002"
 _PATTERNS = Patterns("rule_facts")
@@ -43,11 +45,17 @@ class RuleFacts(NamedTuple):
     refuses: bool = False  # it is a refusal and nothing else: "Never push", "Do not use tabs"
     allows: bool = False  # it permits and does not ask: "Deploying on Fridays is fine"
     may_forbid: bool = False  # it has a word that permits and one that refuses
+    restricts: bool = False  # "Only run the linter"
     adds: bool = False  # it says that something holds beside other things: "also support ..."
     has_limit: bool = False  # it sets a limit: "at most", "longer than"
     has_fixed_number: bool = False  # a number in it is a name: "error 404", "port 80 is taken"
     has_copula: bool = False
+    is_name_told: bool = False  # it says who or what something is: "The lead is Anna"
     located: frozenset[str] = frozenset()  # what it says the place of: "Tests go next to the code"
+    missing: frozenset[str] = (
+        frozenset()
+    )  # of what is rejected: "without asking" names no other way
+    order: tuple[str, ...] = ()  # the content and the persons, each where it is named first
 
     @property
     def content(self) -> frozenset[str]:
@@ -71,8 +79,10 @@ class RuleFacts(NamedTuple):
 
 @lru_cache(maxsize=8192)
 def rule_key(rule: str) -> str:
-    """Equal for spellings of one rule: case, quotes, white space, courtesy and a full stop do not matter."""
+    """Equal for spellings of one rule: case, quotes, white space, hyphens, courtesy and a full stop do not
+    matter."""
     words = one_line(_PATTERNS.quote.sub("", _plain(rule)))
+    words = _PATTERNS.hyphen.sub(" ", words)
     return _PATTERNS.courtesy.sub("", words.rstrip(_STOPS)).rstrip(_STOPS)
 
 
@@ -85,7 +95,7 @@ def read_facts(rule: str) -> RuleFacts:
         core = _PATTERNS.located.sub(r"\1 ", core)
     core, replaced = _take_replaced(core)
     clauses = _split_clauses(core)
-    reader = _Reader(is_refusal=bool(clauses) and all(map(_begins_with_no, clauses)))
+    reader = _Reader(is_refusal=bool(clauses) and all(map(_is_denied, clauses)))
     for clause in clauses:
         reader.read(clause)
     replaced_stems = frozenset(stem for words in replaced for stem in _content(words))
@@ -99,12 +109,55 @@ def read_facts(rule: str) -> RuleFacts:
         refuses=reader.is_refusal,
         allows=_has_any(clauses, _WORDS.allowing),
         may_forbid=_has_any(clauses, _WORDS.allowing) and _has_any(clauses, _WORDS.negations),
+        restricts=_has_any(clauses, _WORDS.restricting),
         adds=_PATTERNS.adds.search(said) is not None,
         has_limit=_PATTERNS.limit.search(said) is not None,
         has_fixed_number=_has_fixed_number(core),
         has_copula=_PATTERNS.copula.search(core) is not None,
+        is_name_told=_PATTERNS.named.search(core.rstrip(_STOPS)) is not None,
         located=located,
+        missing=frozenset(reader.missing),
+        order=tuple(dict.fromkeys(_in_order(chain.from_iterable(clauses)))),
     )
+
+
+def is_said_in_order(one: RuleFacts, other: RuleFacts) -> bool:
+    """Whether both name what they share in the same order: "A calls B" is not "B calls A". The end may have come to the
+    beginning ("Before you commit, run the tests"), or neighbours have changed places ("Dates are stored", "Store
+    dates")."""
+    mine = [word for word in one.order if word in other.order]
+    theirs = [word for word in other.order if word in one.order]
+    start = mine.index(theirs[0]) if theirs else 0
+    return theirs == mine[start:] + mine[:start] or _is_swapped(mine, theirs)
+
+
+def _is_swapped(words: list[str], others: list[str]) -> bool:
+    """Whether the others are these words but for neighbours of unlike kinds that have changed places."""
+    at = 0
+    while at < len(words):
+        if words[at] == others[at]:
+            at += 1
+        elif words[at : at + 2] == others[at : at + 2][::-1] and _are_unlike(*words[at : at + 2]):
+            at += 2
+        else:
+            return False
+    return True
+
+
+def _are_unlike(word: str, other: str) -> bool:
+    """Two persons, or two things of one kind, are not the same the other way round."""
+    is_person = word in _WORDS.persons or other in _WORDS.persons
+    return not is_person and set(kinds_of(word)).isdisjoint(kinds_of(other))
+
+
+def may_be_forms_of_one(word: str, other: str) -> bool:
+    """ "escribas" and "escribe": two words that differ by their endings alone. Names are not inflected."""
+    if not (word.isalpha() and other.isalpha()) or any(kinds_of(word)) or any(kinds_of(other)):
+        return False
+    pairs = zip(word, other, strict=False)
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    rest = max(len(word), len(other)) - shared
+    return shared >= _MIN_STEM_CHARS and rest <= _MAX_ENDING_CHARS
 
 
 def is_number(word: str) -> bool:
@@ -198,8 +251,10 @@ def _spell_out(rule: str) -> str:
         said = "never " + _PATTERNS.not_allowed.sub("", said)
     said = _PATTERNS.may_not.sub("never", said)
     said = _PATTERNS.french_no_more.sub(r"\1\2", said)
+    said = _PATTERNS.french_only.sub(r"\1 seulement", said)
     said = _PATTERNS.stop_doing.sub("not ", _PATTERNS.only_there.sub("only_there ", said))
     said = _PATTERNS.in_place_of.sub("not", _PATTERNS.no_longer.sub("not", said))
+    said = _PATTERNS.not_avoided.sub("", said)
     said = _PATTERNS.filler.sub("", said)
     return _PATTERNS.clitic.sub(r"\1' ", said)
 
@@ -222,7 +277,7 @@ def _has_fixed_number(said: str) -> bool:
 
 
 def _read_located(said: str) -> frozenset[str]:
-    match = _PATTERNS.located.match(said)
+    match = _PATTERNS.located.match(said) or _PATTERNS.placed.match(said)
     return frozenset(_content(match[1])) if match else frozenset()
 
 
@@ -263,10 +318,16 @@ def _split_hiragana(run: str) -> list[str]:
     return [bare, *negation] if is_said else negation
 
 
-def _begins_with_no(clause: list[str]) -> bool:
-    if clause[-1] == "ない":  # Japanese says so at the end
-        return True
+def _is_denied(clause: list[str]) -> bool:
+    """Whether it refuses all that it names. A language may say so at the end: "Lösche die Logs nicht"."""
     first = next((word for word in clause if word not in _WORDS.openers), "")
+    last = next(
+        (word for word in reversed(clause) if _is_content(word) or word in _WORDS.negations), ""
+    )
+    if clause[-1] == "ない":
+        return True
+    if last in _WORDS.closing_negations and len(clause) > 1:
+        return first not in _WORDS.avoiding  # "Vermeide Mocks nicht" asks for them
     return first in _WORDS.negations
 
 
@@ -290,6 +351,14 @@ def _content(words: str) -> Iterator[str]:
             yield stem_of(word)
 
 
+def _in_order(words: Iterable[str]) -> Iterator[str]:
+    for word in words:
+        if word in _WORDS.persons:
+            yield word
+        elif _is_content(word):
+            yield stem_of(word)
+
+
 def _is_content(word: str) -> bool:
     small = _WORDS.small | _WORDS.negations | _WORDS.directions | _WORDS.allowing
     return word not in small and word != "ない"
@@ -302,6 +371,7 @@ class _Reader:
         self.is_refusal = is_refusal
         self.wanted: set[str] = set()
         self.rejected: set[str] = set()
+        self.missing: set[str] = set()
         self.where: set[str] = set()
         self.directions: set[tuple[str, str]] = set()
         self._begin(rejects=0)
@@ -309,13 +379,14 @@ class _Reader:
     def _begin(self, *, rejects: int) -> None:
         self._rejects = rejects  # this many words to come are what is not wanted
         self._has_rejected = False
+        self._is_missing = False  # the words to come are what is done without
         self._is_place = False
         self._direction = ""
 
     def read(self, clause: list[str]) -> None:
-        begins_with_no = _begins_with_no(clause)
+        is_denied = _is_denied(clause)
         # "Use uv, do not use pip": the refusal is about what is not wanted, and the rule is none.
-        rejects_all = begins_with_no and not self.is_refusal
+        rejects_all = is_denied and not self.is_refusal
         self._begin(rejects=len(clause) if rejects_all else 0)
         for number, word in enumerate(clause):
             if word in _WORDS.place_words:
@@ -324,7 +395,8 @@ class _Reader:
                 self._direction = word
             if _is_negation(word, clause[number + 1 :]):
                 self._is_place = False
-                if number > 0 and not begins_with_no:
+                self._is_missing = word in _WORDS.lacking
+                if number > 0 and not is_denied:
                     self._rejects, self._has_rejected = _MAX_REJECTED, False
             elif _is_content(word):
                 self._add(stem_of(word))
@@ -343,6 +415,8 @@ class _Reader:
     def _add(self, stem: str) -> None:
         if self._rejects > 0:
             self.rejected.add(stem)
+            if self._is_missing:
+                self.missing.add(stem)
             self._has_rejected = True
             self._rejects -= 1
         else:

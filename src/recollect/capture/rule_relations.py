@@ -14,7 +14,9 @@ from recollect.capture.rule_facts import (
     RuleFacts,
     choices,
     differing,
+    is_said_in_order,
     kinds_of,
+    may_be_forms_of_one,
     read_facts,
     rule_key,
 )
@@ -54,10 +56,12 @@ def relation(new: str, old: str, near: float | None = None) -> Relation:
         _same_or_narrowed,
         _reversed,
         _reversed_in_part,
+        _reversed_in_another_form,
         _other_choice,
         _named_replacement,
         _other_value,
         _other_place,
+        _other_name,
     )
     decided = next(filter(None, (look(mine, theirs) for look in looks)), None)
     return decided or _suggested(mine, theirs, near)
@@ -70,6 +74,8 @@ def _same_or_narrowed(new: RuleFacts, old: RuleFacts) -> Relation | None:
     if new.rejected - old.rejected and old.rejected - new.rejected:
         return None
     if new.directions != old.directions or new.allows != old.allows:
+        return Relation.UNSURE
+    if new.restricts != old.restricts or not is_said_in_order(new, old):
         return Relation.UNSURE
     return _narrowed(new, old)
 
@@ -113,6 +119,22 @@ def _reversed_in_part(new: RuleFacts, old: RuleFacts) -> Relation | None:
     if asking.rejected or not refusing.content <= asking.wanted:
         return None
     return Relation.UNSURE if asking.wanted - refusing.content <= asking.where else None
+
+
+def _reversed_in_another_form(new: RuleFacts, old: RuleFacts) -> Relation | None:
+    """One refuses what the other asks for, with another form of one word: "No escribas", "Escribe"."""
+    words = _differing_words(new, old)
+    if new.refuses == old.refuses or words is None:
+        return None
+    return Relation.UNSURE if may_be_forms_of_one(*words) else None
+
+
+def _differing_words(new: RuleFacts, old: RuleFacts) -> tuple[str, str] | None:
+    """The one word of each that the other has not; None if there are more, or fewer."""
+    mine, theirs = differing(new.content, old.content)
+    if len(mine) != 1 or len(theirs) != 1:
+        return None
+    return next(iter(mine)), next(iter(theirs))
 
 
 def _hold_for_the_same(new: RuleFacts, old: RuleFacts) -> bool:
@@ -192,7 +214,7 @@ def _rest(facts: RuleFacts, choice: Choice) -> frozenset[str]:
 
 def _named_replacement(new: RuleFacts, old: RuleFacts) -> Relation | None:
     """The new rule names what it rejects, and the old one asks for that: "Use ky, not superagent"."""
-    named = new.rejected & old.wanted
+    named = (new.rejected & old.wanted) - new.missing
     if _either_refuses(new, old) or not named or old.rejected & named:
         return None
     rest = old.wanted - named
@@ -259,6 +281,16 @@ def _other_place(new: RuleFacts, old: RuleFacts) -> Relation | None:
     is_one_thing = bool(new.located) and new.located == old.located
     is_refused = bool(new.rejected or old.rejected)
     return Relation.UNSURE if is_one_thing and not is_refused else None
+
+
+def _other_name(new: RuleFacts, old: RuleFacts) -> Relation | None:
+    """The same but for a name or a day: both may hold, or one is out of date. "The lead is Anna", "The lead is Ben"."""
+    words = _differing_words(new, old)
+    if words is None or _either_refuses(new, old) or new.rejected or old.rejected:
+        return None
+    are_days = all("day" in kinds_of(word) for word in words)
+    are_names = new.is_name_told and old.is_name_told and words == (new.order[-1], old.order[-1])
+    return Relation.UNSURE if are_days or are_names else None
 
 
 def _suggested(new: RuleFacts, old: RuleFacts, near: float | None) -> Relation:
