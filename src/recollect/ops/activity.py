@@ -68,7 +68,7 @@ def activity(
 def _change(store: Store, entry: Entry) -> Happening:
     kind, text = change_words(store, entry)
     can_undo = not (entry.undone_by or entry.purged or entry.op == SYNC)
-    text += ", and undone since" if entry.undone_by else ""
+    text += " (undone since)" if entry.undone_by else ""
     return Happening(
         entry.change,
         entry.at,

@@ -52,6 +52,16 @@ class Table(NamedTuple):
 
 
 Block = Line | Table
+FOUND_NOT_SHOWN = "It was not shown: the hook had given up waiting, or ended before it could print."
+
+
+def time_column(name: str, moments: Sequence[Moment]) -> tuple[str, list[str]]:
+    """A column's head and its times; the head names their zone, if they share one."""
+    times = [local_minute(at) for at in moments]
+    zones = {time.rpartition(" ")[2] for time in times}
+    if len(zones) != 1:
+        return name, times
+    return f"{name} ({zones.pop()})", [time.rpartition(" ")[0] for time in times]
 
 
 def cut_line(shown: int, total: int = 0, *, is_cut: bool = False) -> str:
@@ -181,10 +191,7 @@ def _recall(recall: Mapping[str, Any], reasons: Reasons) -> Iterator[Block]:
         yield Line(f"  Memory was not searched: {said}.", Tone.DIM)
         return
     if _is_unconfirmed(recall):
-        yield Line(
-            "  It was not shown: the hook had given up waiting, or ended before it could print.",
-            Tone.WARN,
-        )
+        yield Line(f"  {FOUND_NOT_SHOWN}", Tone.WARN)
     yield from _result_lines(recall, reasons)
     if reasons.numbers:
         told = f", {recall['chars']} characters, session {recall['session']}" if unasked else ""

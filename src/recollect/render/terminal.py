@@ -28,6 +28,7 @@ from recollect.render.blocks import (
     cut_line,
     found_blocks,
     reason_blocks,
+    time_column,
 )
 from recollect.render.recall_text import ago, recall_text, short_span
 
@@ -217,15 +218,16 @@ def _history_blocks(history: results.History, _now: Moment) -> Iterator[Block]:
             yield Line(f"  {', '.join(filter(None, about))}", Tone.DIM)
             yield from _difference_lines(entry.differences)
     else:
+        when, times = time_column("WHEN", [entry.at for _, entry in history.entries])
         rows = [
             {
-                "WHEN": local_minute(entry.at),
+                when: time,
                 "WHAT": _entry_words(entry),
                 "BY": _who(entry),
                 "WHERE": WHERE[scope],
                 "CHANGE": _entry_state(entry) or entry.change[-SHORT_ID:],
             }
-            for scope, entry in history.entries
+            for time, (scope, entry) in zip(times, history.entries, strict=True)
         ]
         yield _table(rows)
     if said := cut_line(len(history.entries), is_cut=history.is_cut):
