@@ -16,6 +16,7 @@ from recollect.base.text import clip, counted, one_line
 from recollect.model.memory import Status
 from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED, BY_FILTERS, Drop
 from recollect.model.result import Found, Reasons, Scope
+from recollect.model.session import EventName
 from recollect.model.small_talk import WORDS as SMALL_TALK
 from recollect.render.recall_text import ago, left_out_lines, nothing_matches
 
@@ -236,9 +237,17 @@ def _is_unconfirmed(recall: Mapping[str, Any]) -> bool:
     return bool(recall["hits"]) and recall.get("delivered") is False
 
 
+def _is_looked_up(recall: Mapping[str, Any]) -> bool:
+    """The agent read a virtual file: it asked, and was shown what was found instead."""
+    is_before_call = recall.get("event") == EventName.TOOL_CALLED
+    return is_before_call and recall["how"] != ABOUT_CALL
+
+
 def _occasion(recall: Mapping[str, Any]) -> str:
     if "event" not in recall:
         return "You asked"
+    if _is_looked_up(recall):
+        return str(_WORDING["events"]["looked-up"])
     is_shown = bool(recall["hits"]) and not _is_unconfirmed(recall)
     words = _WORDING["events" if is_shown else "events_not_shown"]
     return str(words.get(recall["event"], recall["event"]))
