@@ -599,6 +599,8 @@ def test_status_right_after_install_says_who_is_connected(app: App):
     install.install(app)
     assert "Claude Code is connected" in recollect_status(app)
     assert "recollect install" not in recollect_status(app)
+    install.install(app, agent=("gemini",))
+    assert "Claude Code and Gemini CLI are connected: new sessions" in recollect_status(app)
 
 
 def recollect_status(app: App) -> str:

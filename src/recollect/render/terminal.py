@@ -8,7 +8,7 @@ from typing import Any
 
 from recollect.base.local_time import local_minute
 from recollect.base.moment import Moment
-from recollect.base.text import clip, counted, one_line
+from recollect.base.text import clip, counted, join_words, one_line
 from recollect.model import plan as plans
 from recollect.model import report as reports
 from recollect.model import result as results
@@ -315,7 +315,8 @@ def _overview_blocks(overview: results.Overview, _now: Moment) -> Iterator[Block
     if not overview.stores:
         next_step = "`recollect install` connects your agents."
         if overview.agents:
-            next_step = f"{', '.join(overview.agents)} is connected: new sessions fill it."
+            are = "is" if len(overview.agents) == 1 else "are"
+            next_step = f"{join_words(overview.agents)} {are} connected: new sessions fill it."
         yield Line(f"Nothing is remembered yet. {next_step}", Tone.DIM)
     for scope, _, counts in overview.stores:
         yield Line(f"{_WHOSE[scope]}: {_counted_kinds(counts)}.")
