@@ -262,3 +262,9 @@ def test_a_secret_that_stands_where_a_value_is_cut_is_redacted_whole(tmp_path: P
     assert "s3cret" not in line
     assert line.endswith("p" * 10 + "[redacted]\n")
     assert len(line) < 300
+
+
+def test_words_are_joined_as_in_a_sentence():
+    assert text.join_words(["tabs"]) == "tabs"
+    assert text.join_words(("tabs", "spaces")) == "tabs and spaces"
+    assert text.join_words(["tabs", "spaces", "line ends"]) == "tabs, spaces and line ends"

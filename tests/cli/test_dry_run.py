@@ -84,3 +84,10 @@ def test_a_person_reads_would_as_well():
         'Dry run: nothing was written. It would report: Focus set on "deploy" (weight=0.8).'
         " 0 threads will be prioritized.\n"
     )
+
+
+def test_the_sql_for_an_administrator_is_printed_as_it_is_to_be_run():
+    said = run("team", "create", "acme", "--print-sql").out
+
+    assert said.startswith("-- Creates the team acme for Recollect")
+    assert said.rstrip().endswith("COMMIT;")

@@ -136,3 +136,8 @@ def test_no_argument_crashes_a_command(name: str):
         ran = run(*given, stdin=b"from standard input")
         assert ran.code in CODES, (text, ran.err)
         assert "\x1b" not in ran.out + ran.err
+
+
+def test_an_unknown_choice_names_the_help_of_its_command():
+    said = run("rate", pinned("Deploys wait for the nightly run."), "good").err
+    assert "`recollect rate --help` explains them." in said

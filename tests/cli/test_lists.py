@@ -159,7 +159,8 @@ def test_the_log_says_when_here_what_happened_to_what_by_whom_and_how_to_undo_it
     said = run("log").out
     entries = run("log", "--json").json
 
-    assert re.search(r"\d\d:\d\d CES?T +changed “Staging first” +you +[0-9a-f]{6}\n", said)
+    assert re.match(r"WHEN \(CES?T\) +WHAT", said)
+    assert re.search(r"\d\d:\d\d +changed “Staging first” +you +[0-9a-f]{6}\n", said)
     assert re.search(r"undid “noted: Use pnpm” +you +[0-9a-f]{6}\n", said)
     assert re.search(r"noted: Use pnpm +you +undone\n", said)
     assert re.search(r"pinned: Staging first +you +[0-9a-f]{6}\n", said)
@@ -312,6 +313,18 @@ def test_a_recall_that_shows_some_of_what_it_found_says_so():
     assert "## Matching Threads (8 found)" in said
     assert said.count("### [") == 5
     assert "(5 of 8 shown; `recollect search WORDS` lists all)" in said
+
+
+def test_the_log_names_its_zone_once_and_cuts_no_time(monkeypatch: pytest.MonkeyPatch):
+    set_time_zone(monkeypatch, "America/Sao_Paulo")
+    assert (
+        run("rule", "add", "Exports are written by the nightly job and by nothing else.").code == 0
+    )
+
+    head, row, *_ = run("log").out.splitlines()
+
+    assert head.startswith("WHEN (UTC-03:00)  WHAT")
+    assert re.match(r"\d{4}(-\d\d){2} \d\d:\d\d  +noted: Exports are written", row)
 
 
 def test_the_decision_log_is_read_in_local_time_and_programs_get_it_as_it_is(

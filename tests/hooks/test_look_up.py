@@ -18,6 +18,7 @@ from recollect.mcp.server import BY_NAME, make_call
 from recollect.model.plan import Create, Plan
 from recollect.model.result import Scope
 from recollect.ops import calls, notes, recall, rules
+from recollect.ops.activity import activity
 from recollect.recall import model_choice
 from tests.cli.run import run
 from tests.hooks.talk import Talk, heard, log_of
@@ -166,6 +167,18 @@ def test_a_program_gets_all_of_it_as_data(app: App, talk: Talk):
     found = run("recall", id, "--json").json
     assert found["memory"]["body"] == DECIDED * 100
     assert [one["content"] for one in found["memory"]["messages"]] == ["Why does the import fail?"]
+
+
+def test_who_reads_a_virtual_file_is_said_to_have_looked_something_up(app: App, talk: Talk):
+    pinned(app, "Deploys go through the staging cluster.")
+    talk.read(".ai/recall/staging cluster")
+
+    did = [one.text for one in activity(app).items]
+    app.close()
+
+    showed = "showed the agent 1 memory that it looked up: Deploys go through the staging cluster"
+    assert showed in did
+    assert "The agent looked up: staging cluster\n" in run("why").out
 
 
 def test_names_alone_lead_to_the_whole_memory_without_any_tool_of_ours(app: App, talk: Talk):

@@ -88,7 +88,7 @@ def test_what_was_undone_says_so_and_cannot_be_undone_again(app: App):
     pinned(app, "Ask Anna")
     memories.undo(app)
     by_text = {one.text: one.change for one in activity(app).items}
-    assert by_text.pop("pinned: Ask Anna, and undone since") == ""
+    assert by_text.pop("pinned: Ask Anna (undone since)") == ""
     assert all(by_text.values())
 
 

@@ -95,6 +95,17 @@ def test_bad_input_is_a_tool_error_that_says_what_to_do(shared: House):
             assert says in talk.error(tool, **given), tool
 
 
+def test_the_commands_that_an_answer_names_run_in_an_agents_shell(
+    shared: House, monkeypatch: pytest.MonkeyPatch
+):
+    program = "/home/ann/.recollect/bin/recollect"
+    monkeypatch.setattr(server, "agent_program", lambda _home: program)
+    with talking() as talk:
+        assert f"`{program} search WORDS`" in talk.error("ai_split", thread_id="nothing")
+        talk.pin("Deploys wait for the nightly run.")
+        assert f"Redo: `{program} undo " in talk.text("ai_undo")
+
+
 def test_focus_rating_merging_splitting_and_undo_take_effect(shared: House):
     a, b, c = seed(3)
     with talking() as talk:

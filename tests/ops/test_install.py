@@ -179,6 +179,13 @@ def test_any_name_of_a_home_is_safe_in_a_shell(
     assert not settings.exists()
 
 
+def test_who_installs_is_told_once_that_a_command_of_the_agent_is_hidden(app: App):
+    note = "In Claude Code, /memory is now Recollect's; its own comes back with `uninstall`."
+    assert install.install(app).notes.count(note) == 1
+    assert note not in install.install(app).notes
+    assert note not in install.install(app, agent=("codex",)).notes
+
+
 def test_the_skill_comes_and_goes_and_one_that_was_edited_stays(app: App, settings: Path):
     path = settings.parent / "skills" / "recollect" / "SKILL.md"
     install.install(app)
@@ -599,6 +606,8 @@ def test_status_right_after_install_says_who_is_connected(app: App):
     install.install(app)
     assert "Claude Code is connected" in recollect_status(app)
     assert "recollect install" not in recollect_status(app)
+    install.install(app, agent=("gemini",))
+    assert "Claude Code and Gemini CLI are connected: new sessions" in recollect_status(app)
 
 
 def recollect_status(app: App) -> str:

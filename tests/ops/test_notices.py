@@ -80,6 +80,10 @@ def in_force(app: App) -> list[str]:
             ["\U0001f4dd Recollect: captured 2 memories last time: Use pnpm; Tests first"],
         ),
         (
+            notices.session_lines(["Tests first.", "Tests first", "Cache of rates"]),
+            ["\U0001f4dd Recollect: captured 3 memories last time: Tests first; Cache of rates"],
+        ),
+        (
             notices.session_lines(list("abcde")),
             ["\U0001f4dd Recollect: captured 5 memories last time: a; b; c (+2)"],
         ),

@@ -455,6 +455,8 @@ def test_a_dry_run_counts_and_writes_nothing(open_app: Opens, parts: Parts):
     assert (facts["prompts"]["stored"], sum(facts["prompts"].values())) == (1, 3)
     assert facts["secrets"]
     assert "pnpm" in answer.summary
+    assert "1 rule that would be in force" in answer.summary
+    assert "1 prompt dropped: " in answer.summary
     assert SECRET not in repr(answer)
 
 

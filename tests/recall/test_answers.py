@@ -90,6 +90,17 @@ def test_decisions_and_what_was_said_come_before_commands_and_files_each_once_an
     assert "an hour behind" in " ".join(shown(Record(found=MADE.found, said="Done.")))
 
 
+def test_a_command_that_failed_is_a_detail_behind_what_came_of_the_work():
+    failed = "`make rates` failed: AssertionError: rates 238 != 219"
+    cause = "The rates were doubled because of the gross sum."
+    made = Record(said=f"{failed}\n\n{cause}")
+    hit = of_record(made, lambda piece: 0.9 if failed in piece else 0.7)
+
+    assert with_passages(hit, 600).shown == (cause, failed)
+    assert with_passages(hit, 600).summary == cause
+    assert shown(Record(said=failed)) == (failed,), "where nothing else is known"
+
+
 def test_the_best_passage_comes_first_with_what_stands_around_it():
     body = "\n\n".join(
         f"Paragraph {number} is about {number * 7}. " + "It goes on. " * 12 for number in range(30)

@@ -213,6 +213,14 @@ def test_what_has_nothing_in_common_with_the_question_is_no_answer():
     assert [drop.reason for drop in found.drops] == ["nothing in common"]
 
 
+def test_a_waiting_rule_that_has_nothing_in_common_is_not_said_to_be_left_out_because_it_waits():
+    waiting = rule("Write the docs in British English.", status=Status.CANDIDATE)
+    far = hit(waiting, cover=0.0, near=BY_CHANCE / 2)
+    found = select([far], Query(statuses=(Status.ACTIVE,)))
+    assert [drop.reason for drop in found.drops] == ["nothing in common"]
+    assert found.left_out == ()
+
+
 def turn(memory: Memory, words: str) -> Hit:
     return replace(hit(memory), turn=Message(words, memory.id, NOW, TURN, words))
 

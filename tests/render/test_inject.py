@@ -329,6 +329,17 @@ def test_a_recall_reads_exactly_so():
     )
 
 
+def test_a_turn_that_is_a_question_alone_is_not_the_summary_where_another_answers():
+    def turn(said: str, *shown: str) -> Recollection:
+        message = Message("m", AUTH.id, NOW, TURN, said)
+        return Recollection(Scope.PROJECT, Hit(AUTH, 0.7, (), message, shown=shown), 0.85)
+
+    asked = turn("Asked: why does sign-in fail?")
+    answered = turn("Found: The token had expired.", "The token had expired.")
+
+    assert "Summary: The token had expired.\n" in text(recalled(asked, answered))
+
+
 def test_the_turns_of_one_thread_share_a_block_and_are_quoted_with_their_dates():
     def turn(day: str, *shown: str) -> Recollection:
         said = Message(day, AUTH.id, Moment.parse(day), TURN, "\n".join(shown))

@@ -19,6 +19,7 @@ from recollect.model.result import (
     Scope,
     Summary,
 )
+from recollect.model.timeline import Timeline
 from recollect.render import blocks as explain
 from recollect.render.blocks import Line, Table, Tone
 from recollect.render.terminal import blocks
@@ -200,3 +201,9 @@ def test_why_says_how_useful_a_memory_proved():
     )
     assert "So far it was rated 1 time and followed by work that failed 2 times." in told
     assert "so it is muted" in told
+
+
+def test_what_was_left_out_of_a_prompt_is_not_said_to_have_come_near():
+    said = "\n".join(text(one) for one in RESULTS if isinstance(one, Timeline))
+    assert "Nothing was told. Left out because it is muted: 1 memory." in said
+    assert "came near" not in said

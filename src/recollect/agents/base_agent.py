@@ -324,6 +324,9 @@ class Agent:
         """A server as its settings spell it, its tools at hand from the first turn on."""
         return {"command": command, "args": []}
 
+    # What a person has to know about its skills, told once when they are added.
+    SKILLS_NOTE: ClassVar[str] = ""
+
     def skills(self, level: Level, places: Places, program: str) -> Mapping[Path, str]:
         """Files that teach it to use its memory when asked to, and their texts; none where there can be none.
         `program`: what runs `recollect`, whatever the PATH of the agent is."""

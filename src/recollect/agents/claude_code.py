@@ -165,6 +165,8 @@ class ClaudeCode(ClaudeMemory, host="claude-code"):
         # Without alwaysLoad the tools are only named, and a server that is slow to start misses the first turn.
         return {"type": "stdio", "command": command, "args": [], "alwaysLoad": True}
 
+    SKILLS_NOTE = "In Claude Code, /memory is now Recollect's; its own comes back with `uninstall`."
+
     def skills(self, level: Level, places: Places, program: str) -> Mapping[Path, str]:
         if level is Level.LOCAL:
             return {}  # a project has no skills that are not shared

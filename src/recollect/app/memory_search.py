@@ -62,7 +62,8 @@ def search(
     """With `timed` someone waits: there is no second, deeper search, and no passage gets its vector on the way."""
     if not query.text.strip():
         raise BadInput(
-            "There is nothing to look for: the question is empty.", hint="`recollect recall WORDS`"
+            "There is nothing to look for: the question is empty.",
+            hint="Say in a few words what to look for.",
         )
     scopes = [scope for scope, _ in app.scopes() if only in (None, scope)]
     now = app.clock.now()

@@ -110,7 +110,9 @@ def session_lines(
 
 
 def _join_titles(titles: Sequence[str]) -> str:
-    return _join_names([without_full_stop(plain(title, _TITLE_CHARS)) for title in titles])
+    """Each once: a rule and the thread that it was said in may have the same."""
+    names = (without_full_stop(plain(title, _TITLE_CHARS)) for title in titles)
+    return _join_names([*dict.fromkeys(names)])
 
 
 def _join_names(names: Sequence[str], *, at_least: int = 0) -> str:

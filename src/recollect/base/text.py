@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 try:  # as in hashlib, which loads OpenSSL, too: a first prompt would wait for that
     from _blake2 import blake2b as blake2b
@@ -98,6 +99,12 @@ def first_line_title(body: str, max_chars: int = 60) -> str:
 def counted(count: int, one: str, many: str = "") -> str:
     """`1 memory`, `2,000 memories`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def join_words(words: Sequence[str]) -> str:
+    """`tabs`, `tabs and spaces`, `tabs, spaces and line ends`."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def estimate_tokens(chars: int) -> int:

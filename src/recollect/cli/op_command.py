@@ -284,7 +284,9 @@ def _member(p: Parameter, given: Any) -> Any:
     by_name = {str(member).lower(): member for member in _members(p.type)}
     if str(given).lower() in by_name:
         return by_name[str(given).lower()]
-    hint = "`recollect COMMAND --help` explains them."
+    context = click.get_current_context(silent=True)
+    command = context.command_path if context else "recollect COMMAND"
+    hint = f"`{command} --help` explains them."
     raise BadInput(f"{given!r} is none of: {', '.join(by_name)}.", hint=hint)
 
 

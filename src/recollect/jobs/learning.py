@@ -59,6 +59,12 @@ MAX_WAITING = 30  # learnings that wait in the inbox; while so many do, nobody r
 _KEPT = (Status.ACTIVE, Status.CANDIDATE)
 _MAX_LOADED = 1_000
 _LEARNING = "learning"
+_PROMOTED = {
+    Status.ACTIVE: "Put in force, as it was seen again or confirmed",
+    Status.SUPERSEDED: "Replaced by what was learnt since",
+    Status.ARCHIVED: "Archived, as it was not seen again",
+}
+_MAX_NAMED = 3
 
 
 def record_outcomes(app: App, part: SessionPart) -> Callable[[], None] | None:
@@ -358,12 +364,26 @@ def promote_lessons(app: App) -> tuple[str, ...]:
         Scope.PROJECT,
         "promote",
         make,
-        lambda plan: f"{len(plan.changes)} lessons were looked at again.",
+        _promotion_summary,
     )
     updates = [change for change in done.plan.changes if isinstance(change, Update)]
     return tuple(
         change.id for change in updates if dict(change.after).get("status") == Status.ACTIVE
     )
+
+
+def _promotion_summary(plan: Plan) -> str:
+    """Which lessons came into force, and which were replaced or put away."""
+    ids: dict[object, list[str]] = {}
+    for change in plan.changes:
+        if isinstance(change, Update):
+            ids.setdefault(dict(change.after).get("status"), []).append(change.id)
+    parts = []
+    for status, words in _PROMOTED.items():
+        if found := ids.get(status):
+            more = f" and {len(found) - _MAX_NAMED} more" if len(found) > _MAX_NAMED else ""
+            parts.append(f"{words}: {', '.join(found[:_MAX_NAMED])}{more}")
+    return f"{'; '.join(parts)}."
 
 
 def finish_session(app: App, part: SessionPart) -> Callable[[], None] | None:

@@ -91,6 +91,11 @@ def name_arguments(tool: Tool, message: str) -> str:
     return message
 
 
+def name_program(program: str, message: str) -> str:
+    """A message that names commands, with the program as an agent's shell calls it."""
+    return message.replace("`recollect ", f"`{program} ")
+
+
 def main() -> None:
     """Serves until standard input ends."""
     with suppress(KeyboardInterrupt):
@@ -134,9 +139,11 @@ class Door:
             return _result(Reply(text, failed=True))
         call = make_call(tool, params.arguments or {})
         reply = await (self._ask_long(ctx, call) if tool.long else self._ask(call))
-        return _result(
-            reply._replace(text=name_arguments(tool, reply.text)) if reply.failed else reply
-        )
+        if reply.failed:
+            reply = reply._replace(text=name_arguments(tool, reply.text))
+        if reply.failed or tool.op == "undo":
+            reply = reply._replace(text=name_program(self._link.program, reply.text))
+        return _result(reply)
 
     async def list_resources(self, _ctx: Context, _params: object) -> types.ListResourcesResult:
         found: list[types.Resource] = []

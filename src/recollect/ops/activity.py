@@ -16,9 +16,10 @@ from recollect.base.ids import ID_SHAPE
 from recollect.base.moment import Moment
 from recollect.base.shipped import load_table
 from recollect.base.text import clip, counted, estimate_tokens, one_line, without_full_stop
+from recollect.model.query import ABOUT_CALL
 from recollect.model.report import Activity, Happening
 from recollect.model.result import Entry
-from recollect.model.session import RecallRecord, Session
+from recollect.model.session import EventName, RecallRecord, Session
 from recollect.ops.library import Limit, parse_limit, read_day
 from recollect.ops.table import Arg
 
@@ -68,7 +69,7 @@ def activity(
 def _change(store: Store, entry: Entry) -> Happening:
     kind, text = change_words(store, entry)
     can_undo = not (entry.undone_by or entry.purged or entry.op == SYNC)
-    text += ", and undone since" if entry.undone_by else ""
+    text += " (undone since)" if entry.undone_by else ""
     return Happening(
         entry.change,
         entry.at,
@@ -86,9 +87,10 @@ def _told(answer: Mapping[str, Any], host: str) -> Happening:
     named = "; ".join(map(without_full_stop, list(titles.values())[:_MAX_NAMED])) + (
         "; \u2026" if len(titles) > _MAX_NAMED else ""
     )
-    text = _EVENTS.get(answer["event"], _EVENTS["prompt"]).format(
-        reader=reader, many=many, named=named
-    )
+    event = answer["event"]
+    if event == EventName.TOOL_CALLED and answer["how"] != ABOUT_CALL:
+        event = "looked-up"  # it read a virtual file
+    text = _EVENTS.get(event, _EVENTS["prompt"]).format(reader=reader, many=many, named=named)
     return Happening(
         answer["id"], Moment.parse(answer["at"]), "told", text, tuple(titles), answer["session"],
         tokens=estimate_tokens(answer.get("chars", 0)),

@@ -28,7 +28,7 @@ from recollect.base.moment import Moment
 from recollect.base.settings import environment
 from recollect.base.text import counted
 from recollect.integrations import agent_pieces, rule_copies
-from recollect.integrations.agent_pieces import CALLING, COMMAND, HOOKS, PLUGIN, SERVER
+from recollect.integrations.agent_pieces import CALLING, COMMAND, HOOKS, PLUGIN, SERVER, SKILL
 from recollect.integrations.pieces import (
     UNSETTLED,
     Change,
@@ -252,6 +252,9 @@ def _summary(work: Work, more: Iterable[str], *, missing: Collection[str] = ()) 
             notes.append(f"Left alone: {reason}.")
         elif piece.kind == COMMAND and change is Change.ADDED:
             notes.append(f"`{agent_pieces.SHORT_NAME}` now means `recollect`.")
+        elif piece.kind == SKILL and change is Change.ADDED:
+            notes.append(agent_of(piece.host).SKILLS_NOTE)
+    notes = [*filter(None, dict.fromkeys(notes))]
     return Summary("\n".join(lines), _facts(work), (*notes, *more))
 
 

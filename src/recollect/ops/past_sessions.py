@@ -28,6 +28,7 @@ from recollect.base.project import Project
 from recollect.base.settings import environment, load
 from recollect.base.structs import Struct, field
 from recollect.base.text import clip, counted, one_line
+from recollect.capture.prompt_text import Action
 from recollect.capture.turns import is_used
 from recollect.jobs import transcripts
 from recollect.jobs.session_import import (
@@ -242,11 +243,19 @@ def _read(app: App, project: Project, found: list[Transcript], step: Step) -> Su
         return _summarize(past, project, report)
 
 
+# What would become of a prompt with a rule: what it would be, and where.
+_PREVIEWED = {
+    str(Action.STORED): ("rule", " that would be in force"),
+    str(Action.INBOX): ("rule", " that would wait in the inbox"),
+}
+
+
 def _summarize(past: PastApp, project: Project, report: ImportReport) -> Summary:
     many, verb = len(report.sessions), "Would read" if past.dry_run else "Read"
     days = [local_day(at) for at in report.times[:2]] if report.times else []
     span = f", {' to '.join(days)}" if days else ""
-    said = f"{report.acts['person']:,} prompts, {report.acts['tool']:,} tool calls"
+    acts = report.acts
+    said = f"{counted(acts['person'], 'prompt')}, {counted(acts['tool'], 'tool call')}"
     head = f"{verb} {counted(many, 'past session')} of {project.name} ({report.bytes / 1e6:,.1f} MB{span}): {said}."
     by_agent = Counter(report.sessions.values())
     if by_agent.keys() - {DEFAULT_HOST}:
@@ -271,11 +280,17 @@ def _summarize(past: PastApp, project: Project, report: ImportReport) -> Summary
     for name, many in report.failed.items():
         notes.append(f"{name} failed on {counted(many, 'piece')}; `recollect logs` says how.")
     if past.dry_run:
-        became = {f"{'prompts' if what.startswith('dropped') else 'rules'} {what}": many
-                  for what, many in report.prompts.most_common()}  # fmt: skip
-        became |= {"copies of lines in another transcript": report.copies}
-        became |= {"prompts that no person wrote": report.acts["machine"]}
-        lines = [f"  {many:>6,} {what}" for what, many in became.items() if many]
+        became = [
+            (many, *_PREVIEWED.get(what, ("prompt", f" {what}")))
+            for what, many in report.prompts.most_common()
+        ]
+        became.append((report.copies, "line", " copied from another transcript"))
+        became.append((acts["machine"], "prompt", " that no person wrote"))
+        lines = [
+            f"  {many:>6,} {one if many == 1 else one + 's'}{what}"
+            for many, one, what in became
+            if many
+        ]
         facts |= {"prompts": dict(report.prompts), "rules": [*report.rules]}
         return Summary(
             "\n".join((head, *lines, *_format_titles("rule", report.rules))), facts, tuple(notes)

@@ -91,7 +91,7 @@ def create(
         from recollect.store.postgres_admin import team_sql
 
         sql = team_sql(name)
-        return Summary(sql.rstrip("\n"), {"sql": sql, "dry_run": True})
+        return Summary(sql.rstrip("\n"), {"sql": sql, "dry_run": True}, is_verbatim=True)
     if url is None:
         raise BadInput(
             "The team's address is missing.",

@@ -37,6 +37,8 @@ _ORDER = re.compile(
     rf"\W*(?:(?:{_TABLE['order_leads']})[\s,]+)*(?:{_TABLE['order_asks']})?(?:{_TABLE['order_verbs']})\b",
     re.IGNORECASE,
 )
+# As a turn record words it: a detail of what happened, and seldom the answer.
+_COMMAND_FAILED, _COMMAND_FAILED_WORTH = re.compile(r"\W{0,8}`[^`\n]{1,200}` failed: "), 0.5
 _MIN_WORD_BYTES = (
     12  # letters and digits: list numbers, rules and "Done." fill the room and say nothing
 )
@@ -145,7 +147,12 @@ def _grow(
                 heapq.heappush(waiting, (-sentences[beside].score - _NEIGHBOUR_BONUS, beside))
     runs: list[list[_Sentence]] = []
     for one in (sentences[number] for number in sorted(chosen)):
-        if runs and (one.part, one.start) == (runs[-1][-1].part, runs[-1][-1].end):
+        before = runs[-1][-1] if runs else None
+        if (
+            before
+            and (one.part, one.start) == (before.part, before.end)
+            and not _COMMAND_FAILED.match(hit.text, before.start)
+        ):
             runs[-1].append(one)
         else:
             runs.append([one])
@@ -208,6 +215,8 @@ def _worth(words: str, role: Role | None, title: str, elsewhere: str, unasked: b
             and len(letters.encode()) < _MIN_WORD_BYTES
             and not _FIGURE.search(words)
         )
+        if role is Role.SAID and _COMMAND_FAILED.match(words):
+            return _COMMAND_FAILED_WORTH
         return 0.0 if is_title or is_empty else 1.0
     bare = _bare(words)
     is_question = role is Role.ASKED and one_line(words).endswith(("?", "\uff1f"))

@@ -197,6 +197,8 @@ def select(ranked: Iterable[Hit], query: Query) -> Selection:
         text = said, "" if query.once else hit.memory.group if hit.turn is None else hit.memory.id
         refusal = why_refused(hit, query)
         reason = refusal or why_dropped(hit, key, text)
+        if refusal and has_nothing_in_common(hit):
+            reason = NOTHING_IN_COMMON
         if hit.memory.id in query.withheld:
             refusal, reason = "", "waits to be allowed"
         if not reason:

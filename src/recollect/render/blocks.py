@@ -16,6 +16,7 @@ from recollect.base.text import clip, counted, one_line
 from recollect.model.memory import Status
 from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED, BY_FILTERS, Drop
 from recollect.model.result import Found, Reasons, Scope
+from recollect.model.session import EventName
 from recollect.model.small_talk import WORDS as SMALL_TALK
 from recollect.render.recall_text import ago, left_out_lines, nothing_matches
 
@@ -52,6 +53,16 @@ class Table(NamedTuple):
 
 
 Block = Line | Table
+FOUND_NOT_SHOWN = "It was not shown: the hook had given up waiting, or ended before it could print."
+
+
+def time_column(name: str, moments: Sequence[Moment]) -> tuple[str, list[str]]:
+    """A column's head and its times; the head names their zone, if they share one."""
+    times = [local_minute(at) for at in moments]
+    zones = {time.rpartition(" ")[2] for time in times}
+    if len(zones) != 1:
+        return name, times
+    return f"{name} ({zones.pop()})", [time.rpartition(" ")[0] for time in times]
 
 
 def cut_line(shown: int, total: int = 0, *, is_cut: bool = False) -> str:
@@ -181,10 +192,7 @@ def _recall(recall: Mapping[str, Any], reasons: Reasons) -> Iterator[Block]:
         yield Line(f"  Memory was not searched: {said}.", Tone.DIM)
         return
     if _is_unconfirmed(recall):
-        yield Line(
-            "  It was not shown: the hook had given up waiting, or ended before it could print.",
-            Tone.WARN,
-        )
+        yield Line(f"  {FOUND_NOT_SHOWN}", Tone.WARN)
     yield from _result_lines(recall, reasons)
     if reasons.numbers:
         told = f", {recall['chars']} characters, session {recall['session']}" if unasked else ""
@@ -229,9 +237,17 @@ def _is_unconfirmed(recall: Mapping[str, Any]) -> bool:
     return bool(recall["hits"]) and recall.get("delivered") is False
 
 
+def _is_looked_up(recall: Mapping[str, Any]) -> bool:
+    """The agent read a virtual file: it asked, and was shown what was found instead."""
+    is_before_call = recall.get("event") == EventName.TOOL_CALLED
+    return is_before_call and recall["how"] != ABOUT_CALL
+
+
 def _occasion(recall: Mapping[str, Any]) -> str:
     if "event" not in recall:
         return "You asked"
+    if _is_looked_up(recall):
+        return str(_WORDING["events"]["looked-up"])
     is_shown = bool(recall["hits"]) and not _is_unconfirmed(recall)
     words = _WORDING["events" if is_shown else "events_not_shown"]
     return str(words.get(recall["event"], recall["event"]))

@@ -228,7 +228,9 @@ def _block(turns: Sequence[Recollection], now: Moment) -> Iterator[str]:
     """One memory: what it is, its best answer, then the passages of each turn."""
     one = turns[0]
     memory = one.hit.memory
-    summary = clip(one_line(one.hit.passage or memory.title), 100)
+    # A turn that is a question alone answers nothing, and another may.
+    best = next((turn.hit for turn in turns if turn.hit.summary or turn.hit.shown), one.hit)
+    summary = clip(one_line(best.passage or memory.title), 100)
     lines = (
         f"### [{memory.status.upper()}] {clip(one_line(memory.title), _TITLE_CHARS)}",
         f"Weight: {one.strength:.2f}{_topics(memory.topics)}",

@@ -3,17 +3,26 @@ sessions, and one turn by turn; and the sentences of sessions that the page uses
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import groupby
 
 from recollect.base.local_time import local_minute
 from recollect.base.moment import Moment
-from recollect.base.text import clip, counted, one_line
+from recollect.base.text import clip, counted, one_line, without_full_stop
 from recollect.model.memory import Kind, Status
 from recollect.model.report import Activity, Figures, Outcomes, Trial
 from recollect.model.session import Ending, EventName
 from recollect.model.timeline import CallStep, SessionRow, Sessions, Timeline, Told, TurnSteps
-from recollect.render.blocks import SHORT_ID, Block, Line, Table, Tone, cut_line
+from recollect.render.blocks import (
+    FOUND_NOT_SHOWN,
+    SHORT_ID,
+    Block,
+    Line,
+    Table,
+    Tone,
+    cut_line,
+    time_column,
+)
 from recollect.render.recall_text import ago, time_span
 
 _PASSAGE_CHARS = 160
@@ -136,7 +145,7 @@ def session_list_blocks(found: Sessions, _now: Moment) -> Iterator[Block]:
             "No sessions yet: `recollect install` connects agents, `recollect import sessions` reads past ones."
         )
         return
-    began, times = _times([one.began for one in found.sessions])
+    began, times = time_column("BEGAN", [one.began for one in found.sessions])
     rows = tuple(
         (one.id[:_ID_CHARS], one.agent, time, _short_span(one), *map(str, _figures(one)))
         for one, time in zip(found.sessions, times, strict=True)
@@ -217,25 +226,26 @@ def _turn_blocks(turn: TurnSteps, total: int) -> Iterator[Block]:
 def _told_blocks(told: Told, indent: str = "  ") -> Iterator[Block]:
     about = f"about {counted(told.tokens, 'token')}"
     if not told.reasons and not told.text:
-        near = sum(map(len, told.left_out.values()))
-        if not near:
+        if not told.left_out:
             yield Line(f"{indent}Nothing was told: nothing was found.", Tone.DIM)
             return
-        why = "; ".join(f"{sentence}: {len(ids)}" for sentence, ids in told.left_out.items())
-        yield Line(f"{indent}Nothing was told. {_memories(near)} came near: {why}.", Tone.DIM)
+        why = "; ".join(
+            f"because {sentence}: {_memories(len(ids))}" for sentence, ids in told.left_out.items()
+        )
+        yield Line(f"{indent}Nothing was told. Left out {why}.", Tone.DIM)
         return
     if not told.delivered:
-        yield Line(f"{indent}Found, but not shown: the hook had given up waiting.", Tone.WARN)
+        yield Line(f"{indent}{FOUND_NOT_SHOWN}", Tone.WARN)
     else:
         yield Line(f"{indent}{event_words(told.event)}, {about}:", Tone.TITLE)
     yield from (Line(f"{indent}| {line}", Tone.DIM) for line in told.text.splitlines())
     by_reason: dict[str, list[str]] = {}
     for reason in told.reasons:
-        named = "" if told.text else f": {clip(reason.title, 60)}"
+        named = "" if told.text else f": {clip(without_full_stop(reason.title), 60)}"
         by_reason.setdefault(reason.why, []).append(f"{reason.id[-SHORT_ID:]}{named}")
     for why, ids in by_reason.items():
         more = f" and {len(ids) - _MAX_WHY} more" if len(ids) > _MAX_WHY else ""
-        yield Line(f"{indent}{why} ({', '.join(ids[:_MAX_WHY])}{more})")
+        yield Line(f"{indent}{why} ({'; '.join(ids[:_MAX_WHY])}{more})")
 
 
 def _call_blocks(call: CallStep) -> Iterator[Block]:
@@ -286,15 +296,6 @@ def _figures(one: SessionRow) -> tuple[int, int, int, int]:
 
 def _memories(count: int) -> str:
     return counted(count, "memory", "memories")
-
-
-def _times(moments: Sequence[Moment]) -> tuple[str, list[str]]:
-    """A column's head and its times; the head names their zone, if they share one."""
-    times = [_time(at) for at in moments]
-    zones = {time.rpartition(" ")[2] for time in times}
-    if len(zones) > 1:
-        return "BEGAN", times
-    return f"BEGAN ({zones.pop()})", [time.rpartition(" ")[0] for time in times]
 
 
 def _short_span(one: SessionRow) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from recollect.base.local_time import local_minute
 from recollect.base.moment import Moment
-from recollect.base.text import clip, counted, one_line
+from recollect.base.text import clip, counted, join_words, one_line
 from recollect.model import plan as plans
 from recollect.model import report as reports
 from recollect.model import result as results
@@ -28,6 +28,7 @@ from recollect.render.blocks import (
     cut_line,
     found_blocks,
     reason_blocks,
+    time_column,
 )
 from recollect.render.recall_text import ago, recall_text, short_span
 
@@ -217,15 +218,16 @@ def _history_blocks(history: results.History, _now: Moment) -> Iterator[Block]:
             yield Line(f"  {', '.join(filter(None, about))}", Tone.DIM)
             yield from _difference_lines(entry.differences)
     else:
+        when, times = time_column("WHEN", [entry.at for _, entry in history.entries])
         rows = [
             {
-                "WHEN": local_minute(entry.at),
+                when: time,
                 "WHAT": _entry_words(entry),
                 "BY": _who(entry),
                 "WHERE": WHERE[scope],
                 "CHANGE": _entry_state(entry) or entry.change[-SHORT_ID:],
             }
-            for scope, entry in history.entries
+            for time, (scope, entry) in zip(times, history.entries, strict=True)
         ]
         yield _table(rows)
     if said := cut_line(len(history.entries), is_cut=history.is_cut):
@@ -313,7 +315,8 @@ def _overview_blocks(overview: results.Overview, _now: Moment) -> Iterator[Block
     if not overview.stores:
         next_step = "`recollect install` connects your agents."
         if overview.agents:
-            next_step = f"{', '.join(overview.agents)} is connected: new sessions fill it."
+            are = "is" if len(overview.agents) == 1 else "are"
+            next_step = f"{join_words(overview.agents)} {are} connected: new sessions fill it."
         yield Line(f"Nothing is remembered yet. {next_step}", Tone.DIM)
     for scope, _, counts in overview.stores:
         yield Line(f"{_WHOSE[scope]}: {_counted_kinds(counts)}.")
