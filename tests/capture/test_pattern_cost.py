@@ -43,6 +43,7 @@ WORDS = (
 OTHER_WORK = """
 import resource
 resource.setrlimit(resource.RLIMIT_CPU, (15, 15))
+from recollect.agents import agent
 from recollect.app import plan_gate
 from recollect.base.text import composed
 from recollect.model.command import command_of
@@ -52,6 +53,9 @@ for number in range(100):
         command_of(f"make {number} {end * 1_000}")
 for sign in ("@", "@a", "a@"):
     list(plan_gate._NAMED.finditer(sign * 60_000))
+gemini = agent("gemini")
+for text in (" " * 400_000 + "x", "<hook_context>" * 60_000, "<hook_context> </hook_context>" * 30_000):
+    gemini.read_prompt(text)
 normal_name("a" + "\u0301\u0327" * 100_000), composed("\u0301\u0327" * 100_000, "NFKC")
 """
 
