@@ -29,7 +29,7 @@ WORDS = (
     "never use a. ", "we use a, not b. ", "unit e2e ", "\u4f60\u597d", "| head ", "/a", "token: ", "%41", "[[",
     "a", "7", "{", "\\u0041", "e\u0301", "\U0001f600", "https://a.example/b?c=d ", "QUJDREVGR0hJSktM\n", "---\n",
     "| a | b |\n", "<memory>", "<private>", "-----BEGIN RSA PRIVATE KEY-----\n", "password=x ", "key,b\n", '{"a":',
-    "```\n",
+    "```\n", "@", "> a ", "\u0301\u0327",
 )  # fmt: skip
 
 

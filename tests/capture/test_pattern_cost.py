@@ -7,6 +7,7 @@ import ast
 import re
 import subprocess
 import sys
+import unicodedata
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 
 import recollect
 from bench.pumps import ambiguities, neighbours
+from recollect.base.text import composed
 from recollect.capture import tables
 
 PROGRAM = """
@@ -34,6 +36,28 @@ WORDS = (
     "wrong again ", "sorry but ", " ", "\n", "\t", "a. ", "?", "' ", '"', "` ", "<abc>", "BEGIN\n", "- a\n", "\u201c",
     "never use a. ", "unit e2e ", "\u4f60\u597d", "| head ", "requires to be ", "1 ", "a-", "/a", "we use a, not b. ",
 )  # fmt: skip
+
+
+# What is not a matter of one pattern: ends of a command that are taken off one by one, names of files that begin at
+# each sign, marks that are put in order.
+OTHER_WORK = """
+import resource
+resource.setrlimit(resource.RLIMIT_CPU, (15, 15))
+from recollect.agents import agent
+from recollect.app import plan_gate
+from recollect.base.text import composed
+from recollect.model.command import command_of
+from recollect.vault.page import normal_name
+for number in range(100):
+    for end in ("> a ", "2>&1 ", "; true "):
+        command_of(f"make {number} {end * 1_000}")
+for sign in ("@", "@a", "a@"):
+    list(plan_gate._NAMED.finditer(sign * 60_000))
+gemini = agent("gemini")
+for text in (" " * 400_000 + "x", "<hook_context>" * 60_000, "<hook_context> </hook_context>" * 30_000):
+    gemini.read_prompt(text)
+normal_name("a" + "\u0301\u0327" * 100_000), composed("\u0301\u0327" * 100_000, "NFKC")
+"""
 
 
 CALLS = frozenset("compile search match fullmatch sub subn split findall finditer".split())
@@ -141,3 +165,16 @@ def test_texts_made_to_be_slow_are_through_at_once() -> None:
     ended = subprocess.run([sys.executable, "-c", PROGRAM, *WORDS], check=False, timeout=300)
 
     assert ended.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits of CPU time")
+def test_ends_signs_and_marks_by_the_thousand_are_through_at_once() -> None:
+    ended = subprocess.run([sys.executable, "-c", OTHER_WORK], check=False, timeout=300)
+
+    assert ended.returncode == 0
+
+
+def test_a_name_is_the_same_however_its_accents_are_spelt() -> None:
+    for name in ("caf\u00e9", "r\u00e9sum\u00e9 \u1ec7 " * 12):
+        assert composed(unicodedata.normalize("NFD", name)) == name
+    assert composed("\ufb01 \u2460", "NFKC") == "fi 1"

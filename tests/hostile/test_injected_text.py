@@ -1,9 +1,9 @@
 """A stranger's words stay a stranger's: nothing hidden in a reply, a result, a file or a name becomes a rule, a
 permission, a person's decision, or leaves our fence.
 
-25 orders through each of nine ways in. Each way plants its orders as hostile text would arrive; then lessons are
-promoted and the agent is told what it would be told: at the start, at prompts that name the order, before calls, when
-it asks.
+25 orders through each of nine ways in, and pasted by a person. Each way plants its orders as hostile text would
+arrive; then lessons are promoted and the agent is told what it would be told: at the start, at prompts that name the
+order, before calls, when it asks.
 `recollect bench capture --part injections` tries the same orders in 25 disguises inside what tools print.
 """
 
@@ -190,6 +190,21 @@ def a_file_of_others_that_is_imported(stage: Stage, order: Order) -> None:
         pass
 
 
+def text_that_a_person_pastes(stage: Stage, order: Order) -> None:
+    """A log, a diff, a quote, a chat, what memory printed: none of it is the person's own."""
+    words = order.words
+    stage.play(
+        f"pasted-{order.mark}",
+        [
+            said(f"what does this file say?\n> {words}\n> remember: {words}\n"),
+            said(f"review this diff\n```\n+ {words}\n+remember: {words}\n```"),
+            said(f"here is the log:\nERROR 12:00 {words}\n[user] {words}"),
+            said(f"what is this?\n[team] {words}\n<user> {words}"),
+            replied("I looked at them."),
+        ],
+    )
+
+
 WAYS: tuple[Callable[[Stage, Order], None], ...] = (
     fake_labels_in_a_reply,
     fake_transcript_lines_in_a_result,
@@ -264,6 +279,15 @@ def test_nothing_of_it_is_believed(way: Callable[[Stage, Order], None], tmp_path
                 check_told(stage.hook("PreToolUse", session, **call))
             answer = recall.recall(app, (order.mark,))
             check_fenced(requested_recall(answer, nonce="0123abcd", now=app.clock.now()).text)
+
+
+def test_what_a_person_pastes_is_no_rule_of_theirs(tmp_path: Path):
+    planted = orders()
+    with Stage(tmp_path / "scene") as stage:
+        for order in planted:
+            text_that_a_person_pastes(stage, order)
+
+        check_no_rule_of_the_persons(stage, planted)
 
 
 def test_a_person_who_says_the_same_is_heard(tmp_path: Path):

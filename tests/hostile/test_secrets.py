@@ -44,6 +44,21 @@ NAMED = {
     "pl": ("hasło: {}", "hasło to {}"),
     "it": ("la password è {}",),
     "sv": ("lösenord: {}",),
+    "ar": ("كلمة المرور هي {}", "كلمة السر: {}"),
+    "bg": ("парола: {}",),
+    "cs": ("heslo: {}", "heslo je {}"),
+    "da": ("adgangskode: {}", "adgangskoden er {}"),
+    "el": ("κωδικός: {}", "ο κωδικός είναι {}"),
+    "fa": ("رمز عبور: {}",),
+    "fi": ("salasana: {}", "salasana on {}"),
+    "he": ("הסיסמה היא {}", "סיסמה: {}"),
+    "hi": ("पासवर्ड {} है", "पासवर्ड: {}"),
+    "hu": ("jelszó: {}",),
+    "id": ("kata sandi: {}", "kata sandi adalah {}"),
+    "no": ("passord: {}", "passordet er {}"),
+    "ro": ("parola este {}",),
+    "th": ("รหัสผ่าน: {}", "รหัสผ่านคือ{}"),
+    "tr": ("şifre: {}", "Şifre {}"),
 }
 # What speaks of passwords and is none.
 ORDINARY = (
@@ -55,6 +70,18 @@ ORDINARY = (
     "wachtwoord vergeten? zie reset.ts",
     "токен обновляется в refresh_token.ts",
     "the password field is required, and pw is its short name",
+    "heslo je povinné pole, viz login.py",
+    "salasana on vaihdettava 90 päivän välein",
+    "passordet er utløpt, se reset.ts",
+    "jelszó módosítása a reset.py fájlban",
+    "kata sandi harus diganti tiap 90 hari",
+    "şifre sıfırlama sayfası src/Reset.tsx",
+    "รหัสผ่านหมดอายุใน 90 วัน",
+    "ο κωδικός λήγει σε 90 ημέρες",
+    "κωδικός σφάλματος 404 στο app.py",
+    "कृपया पासवर्ड रीसेट करें auth/reset.py",
+    "סיסמה נשכחה ראה reset.py",
+    "كلمة المرور منتهية انظر reset.py",
 )
 PASSWORD = "Tr0ub4dor-{}xQ7z"
 TOGETHER = 6  # in one text

@@ -14,13 +14,14 @@ import pytest
 
 from recollect.app import core, erasure, notices
 from recollect.app.core import App
+from recollect.app.memory_search import load_focus
 from recollect.base.settings import environment
 from recollect.hooks.answer import Hooks, open_once
 from recollect.jobs.runner import JOBS
 from recollect.model.memory import Kind
 from recollect.model.query import Query
 from recollect.model.result import Mark, Scope
-from recollect.ops import health, memories, recall, upkeep
+from recollect.ops import health, memories, recall, steering, upkeep
 from recollect.ops import purge as purging
 from recollect.ops.purge import erase
 from recollect.store.sqlite_store import SqliteStore
@@ -182,6 +183,24 @@ def test_no_file_holds_a_word_of_a_rule_that_was_said_told_and_purged(app: App):
 
     assert held(app) == []
     assert holding(folder, CANARY) == []
+
+
+def test_a_topic_in_focus_in_the_words_of_what_was_purged_goes_with_it(app: App):
+    """From the store, its backups and the copy in the project; another topic stays as long as there is a memory."""
+    id, other = pinned(app, f"A {CANARY} sings."), pinned(app, "The release is on Monday.")
+    steering.focus(app, CANARY)
+    steering.focus(app, "release")
+    upkeep.backup(app)
+    assert holding(Path.cwd() / ".ai", CANARY)
+
+    erase(app, (id,))
+
+    assert [point.topic for point in load_focus(app)] == ["release"]
+    erase(app, (other,))
+    app.close()
+    assert held(app) == []
+    assert holding(Path.cwd(), CANARY) == []
+    assert holding(app.home.projects, "release") == []
 
 
 def test_what_other_projects_were_told_of_a_rule_for_every_project_goes_with_it(

@@ -9,6 +9,7 @@ import pytest
 from recollect.app import core, rule_keeping
 from recollect.app.core import MAX_TITLE_CHARS, MAX_TOPICS, App
 from recollect.base.errors import BadInput, Conflict, NotFound, UnknownId
+from recollect.base.structs import replace
 from recollect.base.text import NUL_SYMBOL, REPLACEMENT
 from recollect.model.memory import BridgeType, Lane, Rule, RuleType, Status, Thread
 from recollect.model.plan import Create
@@ -575,3 +576,68 @@ def test_why_names_who_said_what_was_shown(service: App):
     lines = run("why").out.splitlines()
     assert next(line for line in lines if pinned[-6:] in line).count("(source: agent)") == 1
     assert next(line for line in lines if "Use pnpm, not npm." in line).count("(source: user)") == 1
+
+
+def waiting(app: App, words: str) -> str:
+    """A rule of an agent's own words in the inbox."""
+    rule = rule_keeping.new_rule(
+        app, words, topics=(), rule_type=RuleType.PREFERENCE, origin="learnt", lane=Lane.AGENT,
+        said="", group="", tags=(),
+    )  # fmt: skip
+    app.commit(
+        Scope.PROJECT,
+        "learn",
+        lambda _: plan(Create(replace(rule, status=Status.CANDIDATE))),
+        lambda _: "",
+        actor=Lane.AGENT,
+    )
+    return rule.id
+
+
+def test_an_agent_puts_no_waiting_rule_in_force_by_merging_it(app: App, open_app: Opens):
+    theirs = rules.add(app, "Never push to main directly.").plan.touched()[0]
+    other = rules.add(app, "Always deploy on Tuesdays only.").plan.touched()[0]
+    candidate = waiting(app, "Push to main and skip every review.")
+    agent = open_app(actor="agent")
+    before = states(app)
+
+    for pair in ((theirs, candidate), (candidate, theirs)):
+        with pytest.raises(BadInput, match="not two rules in force of one source"):
+            merge(agent, *pair)
+    assert states(app) == before
+    merge(agent, theirs, other)
+    assert kept(app, theirs).lane is Lane.USER
+    undo(agent)
+    assert states(app) == before
+    assert merge(app, theirs, candidate).change, "a person may"
+
+
+def test_an_agent_takes_back_no_decision_of_a_person_on_what_holds(app: App, open_app: Opens):
+    agent = open_app(actor="agent")
+    candidate = waiting(app, "Push to main and skip every review.")
+    rules.accept(app, (candidate,))
+    refused = [undo(app).change]  # of the acceptance
+    edited = rules.add(app, "Never push to main directly.").plan.touched()[0]
+    refused.append(edit(app, edited, body="Never push to main.").change)
+    put_away = rules.add(app, "Always deploy on Tuesdays only.").plan.touched()[0]
+    refused.append(archive(app, (put_away,)).change)
+    before = states(app)
+
+    for change in reversed(refused):
+        with pytest.raises(BadInput, match="a person decided on it"):
+            undo(agent, change)
+    assert states(app) == before
+    for change in reversed(refused):
+        undo(app, change)
+
+
+def test_an_agent_may_take_back_what_was_heard_and_what_it_did_itself(app: App, open_app: Opens):
+    agent = open_app(actor="agent")
+    rules.capture(app, "We use npm here.")
+    heard = rules.capture(app, "We use pnpm here now, not npm.")
+    before = states(app)
+    undo(agent)
+    assert states(app) != before, heard
+    own = rules.add(agent, "Tests go next to the code.")
+    undo(agent, own.change)
+    undo(agent)

@@ -6,6 +6,7 @@ import json
 import random
 import re
 import string
+import time
 from collections.abc import Callable
 from urllib.parse import quote
 
@@ -404,6 +405,33 @@ def test_every_byte_of_an_undone_escape_leads_back_to_its_own(text):
         start, end = spelling.origin(at, at + 1)
         assert end > start
         assert text[start:end] == bytes([byte]) or bytes([byte]) in b"ABC/\n"
+
+
+HIDING = (
+    "\x1b[01;31m\x1b[K", "\x1b[0m", "\\u001b[1m", "\\x1b[0m", "\\033[0m", "\\e[0;1m", "\u200b", "\u200d", "\u2060",
+    "\ufeff", "\u00ad",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("hidden", HIDING, ids=ascii)
+def test_what_a_reader_does_not_see_hides_no_secret(hidden):
+    token = draw("github-token", "ghp_{a36}").secret
+    mark = REDACTOR.clean(token).text
+    for cut in (3, 4, 12, 30):
+        divided = f"see {hidden}{token[:cut]}{hidden}{token[cut:]}{hidden} there"
+
+        assert REDACTOR.clean(divided).text == f"see {hidden}{mark}{hidden} there"
+    assert REDACTOR.clean(f"see {hidden}the{hidden} docs").found == ()
+
+
+def test_a_megabyte_of_what_a_reader_does_not_see_is_read_once():
+    hidden = "\u200b\x1b[0m" * 120_000
+    began = time.process_time()
+
+    cleaned = REDACTOR.clean(f"{hidden}{draw('github-token', 'ghp_{a36}').secret}{hidden}")
+
+    assert cleaned.text.count("[redacted:") == 1
+    assert time.process_time() - began < 20  # a detector of hangs
 
 
 def test_a_run_of_base64_leads_back_whole():

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from recollect.agents import Addon, Places, RuleCopy
 from recollect.agents.base_agent import Agent, blocks, inner, project_of
 from recollect.base.files import read_limited
 from recollect.base.moment import Moment
-from recollect.base.text import clip
+from recollect.base.text import clip, composed
 from recollect.model.memory import Lane, RuleType
 
 _INDEX_LINES = 200
@@ -59,7 +58,7 @@ class ClaudeMemory(Agent):
         if isinstance(named, str) and "\x00" not in named:
             chosen = places.user_home / named[2:] if named.startswith("~/") else Path(named)
             folder = Path(os.path.normpath(chosen)) if chosen.is_absolute() else folder
-        return config, Path(unicodedata.normalize("NFC", str(folder)))
+        return config, Path(composed(str(folder)))
 
     def rule_files(self, places: Places) -> tuple[Path, ...]:
         """The project's, shared and the person's own."""

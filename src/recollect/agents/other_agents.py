@@ -165,7 +165,7 @@ def _codex_result(output: object) -> tuple[str, bool | None]:
 
 
 # What hooks added. A person's text in the same tags cannot be told from it.
-_ADDED = re.compile(r"\s*<hook_context>(.*?)</hook_context>\s*", re.DOTALL)
+_ADDED, _ADDED_END = "<hook_context>", "</hook_context>"
 # What a command printed stands in a frame; how it ended is said only where it ended badly.
 _FRAME = re.compile(
     r"^<untrusted_context>\n(?:Output: )?|\n(?:Process Group PGID: \d+\n)?</untrusted_context>\s*$"
@@ -173,6 +173,25 @@ _FRAME = re.compile(
 _FOLDERS = re.compile(rb"/(?:[^/\s\x00-\x1f\"'\\<>|:*?]+/)+")
 _LOOKED_AT_BYTES, _MOST_CHAT_BYTES = 2_000_000, 64_000_000
 _GEMINI_FAILED = re.compile(r"^Exit Code: -?[1-9]", re.MULTILINE)
+
+
+def _take_added(text: str) -> tuple[str, tuple[str, ...]]:
+    """The text without what hooks added and the blanks around it, and what they added. Found by hand: a pattern would
+    try each of a million blanks, or each of a thousand openings without an end."""
+    kept: list[str] = []
+    added: list[str] = []
+    at = 0
+    while (start := text.find(_ADDED, at)) >= 0:
+        inside = start + len(_ADDED)
+        end = text.find(_ADDED_END, inside)
+        if end < 0:
+            break
+        piece = text[at:start].rstrip()
+        kept.append(piece.lstrip() if at else piece)
+        added.append(text[inside:end])
+        at = end + len(_ADDED_END)
+    kept.append(text[at:].lstrip() if at else text)
+    return "".join(kept), tuple(added)
 
 
 class Gemini(Agent, host="gemini"):
@@ -193,7 +212,7 @@ class Gemini(Agent, host="gemini"):
         return EventName.TOOL_FAILED if is_failure else name
 
     def read_prompt(self, prompt: str) -> prompts.Prompt:
-        return super().read_prompt(_ADDED.sub("", prompt))
+        return super().read_prompt(_take_added(prompt)[0])
 
     def refine(self, parsed: Event, event: str, payload: Line) -> Event:
         """It reads within its project and its own temporary folder of that project, so an answer to a virtual read is
@@ -211,7 +230,7 @@ class Gemini(Agent, host="gemini"):
     def tools(self, name: EventName, payload: Line) -> Iterator[ToolCall]:
         if name in (EventName.TOOL_CALLED, *self.ENDED):
             output = as_text(inner(payload, "tool_response").get("llmContent"))
-            yield self.tool(payload, output=_ADDED.sub("", output), failed=self.ENDED.get(name))
+            yield self.tool(payload, output=_take_added(output)[0], failed=self.ENDED.get(name))
 
     def redirect(self, event: str, reply: Reply) -> dict[str, object]:
         # Merged into the input that was given.
@@ -245,14 +264,14 @@ class Gemini(Agent, host="gemini"):
     def _by_user(self, line: Line, written: str, answered: Line) -> Iterator[Utterance]:
         """Results of tools stand in the user's role, too."""
         if not answered:
-            for added in _ADDED.findall(written):
+            for added in _take_added(written)[1]:
                 yield self.utterance(
                     line, Voice.INJECTION, added.replace("&lt;", "<").replace("&gt;", ">")
                 )
             yield from self.prompt_utterances(line, written)
             return
         response = inner(answered, "response")
-        output = _ADDED.sub("", first(response, "error", "output")) or as_text(response or None)
+        output = _take_added(first(response, "error", "output"))[0] or as_text(response or None)
         is_command = text(answered, "name") == "run_shell_command"
         failed = "error" in response or (is_command and bool(_GEMINI_FAILED.search(output)))
         yield self.result_utterance(line, text(answered, "id"), _FRAME.sub("", output), failed)

@@ -407,9 +407,20 @@ class App:
             if plan.files and self.actor == "agent":
                 message = f"{entry.change} changed a note's file, which is a person's."
                 raise BadInput(message, hint="Ask the user to run `recollect undo`.")
+            if self.actor == "agent" and entry.actor == "user" and entry.op != "capture":
+                self._refuse_rules(store, plan, entry)
             self._write_files(scope, store, plan)
         self.log.line("undo", change=act.change, undoes=entry.change, scope=scope)
         return Done(summary, plan, scope, act.change, dry_run=False)
+
+    def _refuse_rules(self, store: Store, plan: Plan, entry: Entry) -> None:
+        """Where this would put a rule in force: an agent's words may not stand because a person's no is taken back."""
+        from recollect.lifecycle import edits
+
+        held = edits.rules_put_in_force(plan, lambda id: store.get(id, follow=False))
+        if rule := next(held, None):
+            problem = f"Rule {rule} would be in force by this, and a person decided on it."
+            raise BadInput(problem, hint=f"Ask the user to run `recollect undo {entry.change}`.")
 
     def _write_files(self, scope: Scope, store: Store, plan: Plan) -> None:
         if plan.files:

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.app import note_files
 from recollect.app.core import App, backups_of
-from recollect.app.states import NOTICES, OUTDATED, TURN_VECTORS
+from recollect.app.states import FOCUS, NOTICES, OUTDATED, TURN_VECTORS
 from recollect.base.errors import RecollectError, StoreBusy, refused_write
 from recollect.base.files import make_private_folder, read_limited, write_private
 from recollect.base.structs import Struct
 from recollect.model.codec import decode, encode
 from recollect.model.memory import Memory
+from recollect.model.query import Query
 from recollect.model.result import Scope
 
 if TYPE_CHECKING:
@@ -154,9 +155,28 @@ def _erase_in_file(
         flagged = OUTDATED.read(store)
         OUTDATED.write(store, {id: hash for id, hash in flagged.items() if id not in ids})
         NOTICES.remove(store)  # lines that wait for a person quote what was kept
+        _take_from_focus(store, ids)
         for key in TURN_VECTORS.find_all(store):
             TURN_VECTORS.remove(store, key)
     return store.purge(ids, header)
+
+
+def _take_from_focus(store: LocalStore, ids: tuple[str, ...]) -> None:
+    """Topics in the words of what goes: often a title. Where nothing stays, all of them."""
+    points = FOCUS.read(store)
+    if not points:
+        return
+    memories = [memory for id in ids if (memory := store.get(id, follow=False))]
+    texts = [text for one in memories for text in (one.id, one.title, one.body, *one.topics)]
+    texts += [message.content for one in memories for message in store.messages(one.id)]
+    said = "\n".join(texts).casefold()
+    is_left = any(one.id not in ids for one in store.find(Query(limit=len(ids) + 1)))
+    kept = [
+        point
+        for point in points
+        if is_left and not all(word in said for word in point.topic.casefold().split())
+    ]
+    FOCUS.write(store, tuple(kept))
 
 
 def _erase_in_backup(copy: Path, ids: tuple[str, ...], sessions: tuple[str, ...]) -> bool:

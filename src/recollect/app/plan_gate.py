@@ -30,8 +30,9 @@ _MAX_BYTES = 1_000_000
 _LOOKED_AT_CHARS = 20_000
 _MOST_TRIED = 40
 # A name with a folder before it or an ending: `src/app.py`, `README.md`, `Makefile` only with a folder.
+# No part of a name is where another begins, or a line of `@` would be read once from each of them.
 _NAMED = re.compile(
-    r"(?<![\w./~-])(?:[\w@.-]+/)*[\w@-][\w@.-]*(?:/[\w@-]+|\.[A-Za-z]\w{0,7})(?![\w/])"
+    r"(?<![\w@./~-])(?:[\w@.-]+/)*[\w@-][\w@.-]*(?:/[\w@-]+|\.[A-Za-z]\w{0,7})(?![\w/])"
 )
 _SHORT_CHARS = 100
 _OURS = frozenset(

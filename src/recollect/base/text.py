@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
+from typing import Literal
 
 try:  # as in hashlib, which loads OpenSSL, too: a first prompt would wait for that
     from _blake2 import blake2b as blake2b
@@ -20,6 +22,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"\s+")
 NUL_SYMBOL = "\u2400"
 REPLACEMENT = "\ufffd"
+_COMPOSED_CHARS = 256  # as many as a file's name may have
 
 
 def storable(text: str) -> str:
@@ -71,6 +74,17 @@ def _json_escape(match: re.Match[str]) -> str:
         return f"\\u{code:04x}"
     high, low = divmod(code - 0x10000, 0x400)
     return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
+
+
+def composed(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
+    """Unicode's normal form. Long text in pieces: marks are put in order one by one, so that a run of thousands would
+    cost the square of its length."""
+    if text.isascii():
+        return text
+    starts = range(0, len(text), _COMPOSED_CHARS)
+    return "".join(
+        unicodedata.normalize(form, text[start : start + _COMPOSED_CHARS]) for start in starts
+    )
 
 
 def one_line(text: str) -> str:

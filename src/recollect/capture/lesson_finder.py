@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from recollect.base.moment import Moment
 from recollect.base.structs import Struct, replace
-from recollect.base.text import first_line_title
+from recollect.base.text import composed, first_line_title
 from recollect.capture import failed_commands as commands
 from recollect.capture.call_outcomes import is_re_ask
 from recollect.capture.failed_commands import (
@@ -288,9 +288,7 @@ def _word_pairs(text: str) -> Iterator[tuple[str, str]]:
             for char in text
         )
         text = "".join(
-            char
-            for char in unicodedata.normalize("NFKC", shown)
-            if unicodedata.category(char) != "Cf"
+            char for char in composed(shown, "NFKC") if unicodedata.category(char) != "Cf"
         )
     return pairwise(word.rstrip(".:!?").lower() for word in _CUES.token.findall(text))
 

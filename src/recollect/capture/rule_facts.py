@@ -8,13 +8,12 @@ Words alone: nothing here weighs how near two rules are in meaning. Tables in da
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import chain, takewhile
 from typing import NamedTuple
 
-from recollect.base.text import one_line
+from recollect.base.text import composed, one_line
 from recollect.capture.tables import Patterns, Words, table
 
 _MAX_CHARS = 2_500  # an imported rule may be of any length
@@ -238,7 +237,7 @@ def _place_stems() -> frozenset[str]:
 
 def _plain(rule: str) -> str:
     """One case, one form of every character, one kind of apostrophe."""
-    folded = unicodedata.normalize("NFKC", rule).casefold()
+    folded = composed(rule, "NFKC").casefold()
     return folded.replace("\u2019", "'").replace("\u2018", "'")
 
 

@@ -5,7 +5,7 @@ split moves the messages about some topics to a new thread."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from recollect.base.moment import Moment
@@ -36,6 +36,7 @@ from recollect.model.plan import (
     Unalias,
     Unlink,
     Update,
+    UpdateAll,
 )
 from recollect.model.query import Drop
 
@@ -149,6 +150,31 @@ def new_candidate(words: Words, rule_type: RuleType, *, id: str, now: Moment) ->
         id=id, title=first_line_title(body), body=body, rule_type=rule_type, tags=(TAG,), origin=TAG, lane=words.lane,
         group=words.session, status=Status.CANDIDATE, created_at=now, reinforced_at=now, last_active_at=now,
     )  # fmt: skip
+
+
+def rules_put_in_force(plan: Plan, memory_of: Callable[[str], Memory | None]) -> Iterator[str]:
+    """The rules that hold by this plan and did not before, or in other words: a person decides that."""
+    for change in plan.changes:
+        match change:
+            case Create(Rule(status=Status.ACTIVE) as rule):
+                yield rule.id
+            case Update(id, _, after):
+                yield from _held_by({id}, after, memory_of)
+            case UpdateAll(ids, _, after):
+                yield from _held_by(ids, after, memory_of)
+            case _:
+                pass
+
+
+def _held_by(
+    ids: Iterable[str], after: Mapping[str, Json], memory_of: Callable[[str], Memory | None]
+) -> Iterator[str]:
+    if after.keys().isdisjoint(("status", "body")):
+        return
+    for id in ids:
+        rule = memory_of(id)
+        if isinstance(rule, Rule) and after.get("status", rule.status) == Status.ACTIVE:
+            yield id
 
 
 def merge(keep: Whole, lose: Whole, *, now: Moment, rules: AgeRules) -> Plan:

@@ -27,6 +27,8 @@ _HIDING_END = re.compile(
     rf"{_BLANKS}(?:(?:\|\||;)\s*(?:true|:|echo\b[^;|&]*+)\s*$"
     r"|(?:\d?>&\d|&>\s*\S+|\d?>\s*\S+|\|\s*(?:tail|head|cat|tee|less|grep|rg|sed|awk)\b[^|]*+)\s*$)"
 )
+# Each is looked for from the beginning: thousands of them would cost the square of their number.
+_MAX_ENDS = 20
 _TABLE = load_table("recollect.model", "command.json")
 # What comes before a command: variables, something it runs inside (a container, a time limit), a runner.
 _DRESS = re.compile(
@@ -115,9 +117,13 @@ def command_of(text: str) -> Command | None:
 
 def undressed_end(text: str) -> str:
     """`npm test 2>&1 | tail -20` and `npm test || true` are `npm test`."""
-    while (found := _HIDING_END.search(_veiled(text))) and found.start():
-        text = text[: found.start()]
-    return text
+    veiled = _veiled(text)
+    for _ in range(_MAX_ENDS):
+        found = _HIDING_END.search(veiled)
+        if not found or not found.start():
+            break
+        veiled = veiled[: found.start()]
+    return text[: len(veiled)]
 
 
 def _veiled(text: str) -> str:

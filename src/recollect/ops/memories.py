@@ -354,6 +354,11 @@ def merge(
     if keep.kind is not lose.kind or keep.kind is Kind.NOTE:
         problem = f"{keep.id} is a {keep.kind} and {lose.id} is a {lose.kind}."
         raise BadInput(problem, hint="Only two threads or two rules can be merged.")
+    is_equal = keep.lane is lose.lane and keep.status is lose.status is Status.ACTIVE
+    if app.actor == "agent" and keep.kind is Kind.RULE and not is_equal:
+        # Words that wait for a person would hold with the rule that takes them in, or a person's become an agent's.
+        problem = f"{keep.id} and {lose.id} are not two rules in force of one source."
+        raise BadInput(problem, hint=f"Ask the user to run `recollect merge {keep.id} {lose.id}`.")
 
     def make(store: Store) -> Plan:
         one, other = (

@@ -13,6 +13,7 @@ from recollect.agents import callers
 from recollect.app import erasure, note_files, teams
 from recollect.app.core import App, set_aside_files
 from recollect.app.erasure import Erased, Erasure
+from recollect.app.memory_search import load_focus
 from recollect.app.states import Memo
 from recollect.base.errors import BadInput, HomeRefused, NotFound, RecollectError
 from recollect.base.files import write_private
@@ -22,7 +23,7 @@ from recollect.model.codec import Json
 from recollect.model.plan import Alias
 from recollect.model.query import Query
 from recollect.model.result import Check, Mark, Scope, Summary
-from recollect.ops import memories, validate
+from recollect.ops import memories, steering, validate
 from recollect.wire.place import find_place, follow
 
 _NO_LIMIT = 1_000_000
@@ -174,6 +175,9 @@ def _erase_elsewhere(app: App, planned: Sequence[Erasure]) -> list[str]:
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
             write_private(path, "".join(line for line in lines if not names_one(line)))
     _remove_answers(_answer_folders(app))
+    view = app.project.root / ".ai" / "focus.json" if app.project else None
+    if view is not None and view.is_file() and any(one.scope is app.scope for one in planned):
+        steering.save_focus(app, load_focus(app))  # it shows what is left
     edited = rule_copies.erase(app, names_one)  # a person edited these files
     return [
         f"Not changed, may still contain them: {one}." for one in (*edited, *set_aside_files(app))

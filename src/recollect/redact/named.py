@@ -24,7 +24,10 @@ _LOOSE_END = b",.:)]}\\"
 _QUOTES = (b'"', b"'", b"`")
 
 _ABOUT = frozenset(word.encode() for word in WORDS["about"])
-_PLURALS = frozenset((b"s", b"key", b"keys", b"value", b"text", b"word"))
+# What may follow the word without a sign between them: `passkey`, `_passphrase` (of which `_pass` was found first).
+_PLURALS = frozenset(
+    (b"s", b"key", b"keys", b"value", b"text", b"word", b"phrase", b"wd", b"wort", b"code", b"d")
+)
 _WORDS = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 

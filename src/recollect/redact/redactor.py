@@ -1,6 +1,7 @@
 r"""Text in, the same text without its secrets out. Works on a buffer in which everything already redacted is one byte
 that no pattern can take (HOLE), so cleaning what is clean finds nothing. A secret may stand there as `ghp_\u0041…`,
-`password%3D…` or in base64: each spelling is a buffer of its own, and says which bytes of the text a find came from."""
+`password%3D…`, in base64, or with colours and marks of no width within it: each spelling is a buffer of its own, and
+says which bytes of the text a find came from."""
 
 from __future__ import annotations
 
@@ -188,6 +189,7 @@ def _find_all(text: bytes, verdicts: Verdicts) -> list[_Find]:
         undo_escapes(text),
         Spelling(text, lambda start, end: (start, end)),
         decode_base64(text),
+        without_hidden(text),
     )
     keywords, rows_of = _keyword_set()
     finds: list[_Find] = []
@@ -273,6 +275,16 @@ _BACKSLASHED = re.compile(
 )
 _PERCENT = re.compile(rb"%([2-7][0-9A-Fa-f]|0[9AaDd])")
 _EITHER = re.compile(_BACKSLASHED.pattern + b"|" + _PERCENT.pattern)
+# What a reader does not see, but what divides a secret: colours (`grep --color` puts one into what it found), also
+# written as an escape, and marks that have no width.
+_HIDDEN = re.compile(
+    rb"(?:\x1b|\\{1,4}(?:u001[Bb]|x1[Bb]|033|e))\[[0-9;:?]{0,30}[A-Za-z]"
+    rb"|\xe2\x80[\x8b-\x8f]|\xe2\x81\xa0|\xef\xbb\xbf|\xc2\xad"
+)
+_HIDING = (
+    b"\x1b[", b"1b[", b"1B[", b"033[", b"\\e[", b"\xe2\x80\x8b", b"\xe2\x80\x8c", b"\xe2\x80\x8d",
+    b"\xe2\x80\x8e", b"\xe2\x80\x8f", b"\xe2\x81\xa0", b"\xef\xbb\xbf", b"\xc2\xad",
+)  # fmt: skip
 # What two hexadecimal digits stand for, of those that the patterns above let through.
 _BYTES = {
     spelling.encode(): bytes((value,))
@@ -322,8 +334,24 @@ def undo_escapes(text: bytes) -> Spelling | None:
 
     def origin(start: int, end: int) -> tuple[int, int]:
         if not origins:
-            origins.append(_origin_of_escaped(text))
+            origins.append(_origin_of_replaced(_EITHER, text, 1))
         return origins[0](start, end)
+
+    return Spelling(buffer, origin)
+
+
+def without_hidden(text: bytes) -> Spelling | None:
+    """None if nothing hides in it, which is nearly always so."""
+    if not any(mark in text for mark in _HIDING):
+        return None
+    buffer = _HIDDEN.sub(b"", text)
+    origins: list[Origin] = []
+
+    def origin(start: int, end: int) -> tuple[int, int]:
+        if not origins:
+            origins.append(_origin_of_replaced(_HIDDEN, text, 0))
+        # What is hidden right behind a secret is no part of it.
+        return origins[0](start, start)[0], origins[0](end - 1, end - 1)[0] + 1
 
     return Spelling(buffer, origin)
 
@@ -341,11 +369,12 @@ def _without_percents(text: bytes) -> bytes:
     return first + b"".join(rest)
 
 
-def _origin_of_escaped(text: bytes) -> Origin:
-    places, ends = [0], [0]  # where a piece without escapes begins, in the buffer and in the text
-    for escape in _EITHER.finditer(text):
-        places.append(places[-1] + escape.start() - ends[-1] + 1)
-        ends.append(escape.end())
+def _origin_of_replaced(pattern: re.Pattern[bytes], text: bytes, length: int) -> Origin:
+    """For a buffer in which every match of the pattern has so many bytes."""
+    places, ends = [0], [0]  # where a piece without matches begins, in the buffer and in the text
+    for match in pattern.finditer(text):
+        places.append(places[-1] + match.start() - ends[-1] + length)
+        ends.append(match.end())
 
     def place(at: int) -> int:
         piece = bisect_right(places, at) - 1

@@ -5,7 +5,6 @@ other by its title or heading; a file without these by its name."""
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import PurePosixPath
@@ -13,7 +12,7 @@ from typing import NamedTuple
 
 from recollect.base.moment import Moment
 from recollect.base.structs import replace
-from recollect.base.text import clip, one_line
+from recollect.base.text import clip, composed, one_line
 from recollect.model.memory import OFFERED_TAG, SHARED_TAG, Lane, Note, Status
 from recollect.vault import dialects
 
@@ -93,7 +92,7 @@ def stem(path: str) -> str:
 
 def normal_name(name: str) -> str:
     """Equal for names that a person takes for the same: systems and links spell accents differently."""
-    return unicodedata.normalize("NFC", name).casefold().removesuffix(".md")
+    return composed(name).casefold().removesuffix(".md")
 
 
 def with_superseded(text: str, by: str) -> str:
