@@ -281,10 +281,21 @@ _HIDDEN = re.compile(
     rb"(?:\x1b|\\{1,4}(?:u001[Bb]|x1[Bb]|033|e))\[[0-9;:?]{0,30}[A-Za-z]"
     rb"|\xe2\x80[\x8b-\x8f]|\xe2\x81\xa0|\xef\xbb\xbf|\xc2\xad"
 )
-_HIDING = (
-    b"\x1b[", b"1b[", b"1B[", b"033[", b"\\e[", b"\xe2\x80\x8b", b"\xe2\x80\x8c", b"\xe2\x80\x8d",
-    b"\xe2\x80\x8e", b"\xe2\x80\x8f", b"\xe2\x81\xa0", b"\xef\xbb\xbf", b"\xc2\xad",
-)  # fmt: skip
+# By the byte that each begins with or has before it: a look for one byte is ten times as fast.
+_HIDING = {
+    b"\x1b": (b"\x1b[",),
+    b"\\": (b"1b[", b"1B[", b"033[", b"\\e["),
+    b"\xe2": (
+        b"\xe2\x80\x8b",
+        b"\xe2\x80\x8c",
+        b"\xe2\x80\x8d",
+        b"\xe2\x80\x8e",
+        b"\xe2\x80\x8f",
+        b"\xe2\x81\xa0",
+    ),
+    b"\xef": (b"\xef\xbb\xbf",),
+    b"\xc2": (b"\xc2\xad",),
+}
 # What two hexadecimal digits stand for, of those that the patterns above let through.
 _BYTES = {
     spelling.encode(): bytes((value,))
@@ -342,7 +353,7 @@ def undo_escapes(text: bytes) -> Spelling | None:
 
 def without_hidden(text: bytes) -> Spelling | None:
     """None if nothing hides in it, which is nearly always so."""
-    if not any(mark in text for mark in _HIDING):
+    if not any(mark in text for lead, marks in _HIDING.items() if lead in text for mark in marks):
         return None
     buffer = _HIDDEN.sub(b"", text)
     origins: list[Origin] = []
