@@ -55,6 +55,7 @@ class RuleFacts(NamedTuple):
         frozenset()
     )  # of what is rejected: "without asking" names no other way
     order: tuple[str, ...] = ()  # the content and the persons, each where it is named first
+    joints: frozenset[str] = frozenset()  # how things are joined: "for", "with", "or"
 
     @property
     def content(self) -> frozenset[str]:
@@ -117,7 +118,18 @@ def read_facts(rule: str) -> RuleFacts:
         located=located,
         missing=frozenset(reader.missing),
         order=tuple(dict.fromkeys(_in_order(chain.from_iterable(clauses)))),
+        joints=_WORDS.joints.intersection(chain.from_iterable(clauses)),
     )
+
+
+def names_in_case(rule: str) -> frozenset[str]:
+    """Names whose capitals tell them from others: "fooBar" is not "FooBar"."""
+    return frozenset(_PATTERNS.name_in_case.findall(rule))
+
+
+def is_joined_otherwise(one: RuleFacts, other: RuleFacts) -> bool:
+    """ "Write tests for hooks" is not "Write tests with hooks", and "a or b" not "a and b"."""
+    return bool(one.joints - other.joints and other.joints - one.joints)
 
 
 def is_said_in_order(one: RuleFacts, other: RuleFacts) -> bool:

@@ -14,9 +14,11 @@ from recollect.capture.rule_facts import (
     RuleFacts,
     choices,
     differing,
+    is_joined_otherwise,
     is_said_in_order,
     kinds_of,
     may_be_forms_of_one,
+    names_in_case,
     read_facts,
     rule_key,
 )
@@ -48,7 +50,7 @@ def says_same(new: str, old: str) -> bool:
 def relation(new: str, old: str, near: float | None = None) -> Relation:
     """`near`: how near their vectors are, where both have one by the same model. It can only make a pair unsure."""
     if rule_key(new) == rule_key(old):
-        return Relation.SAME
+        return Relation.UNSURE if _differ_in_case(new, old) else Relation.SAME
     mine, theirs = read_facts(new), read_facts(old)
     if not mine.content or not theirs.content:
         return Relation.DIFFERENT
@@ -67,6 +69,12 @@ def relation(new: str, old: str, near: float | None = None) -> Relation:
     return decided or _suggested(mine, theirs, near)
 
 
+def _differ_in_case(new: str, old: str) -> bool:
+    """Whether each has a name of its own that the other writes with other capitals."""
+    mine, theirs = names_in_case(new), names_in_case(old)
+    return bool(mine - theirs and theirs - mine)
+
+
 def _same_or_narrowed(new: RuleFacts, old: RuleFacts) -> Relation | None:
     """Both ask for the same; the new one may add an exception, or name what is not wanted."""
     if new.refuses != old.refuses or any(differing(new.wanted, old.wanted)):
@@ -75,7 +83,9 @@ def _same_or_narrowed(new: RuleFacts, old: RuleFacts) -> Relation | None:
         return None
     if new.directions != old.directions or new.allows != old.allows:
         return Relation.UNSURE
-    if new.restricts != old.restricts or not is_said_in_order(new, old):
+    if new.restricts != old.restricts or is_joined_otherwise(new, old):
+        return Relation.UNSURE
+    if not is_said_in_order(new, old):
         return Relation.UNSURE
     return _narrowed(new, old)
 
