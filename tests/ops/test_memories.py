@@ -641,3 +641,20 @@ def test_an_agent_may_take_back_what_was_heard_and_what_it_did_itself(app: App, 
     own = rules.add(agent, "Tests go next to the code.")
     undo(agent, own.change)
     undo(agent)
+
+
+def test_an_agent_that_names_no_change_takes_back_no_act_of_a_person(app: App, open_app: Opens):
+    agent = open_app(actor="agent")
+    pinned(app, "Invoices are rounded half to even.")
+
+    with pytest.raises(NotFound, match="nothing to undo"):
+        undo(agent)
+
+    own = pinned(agent, "The api speaks gRPC.")
+    later = pinned(app, "Refunds are booked at night.")
+    undo(agent)
+    assert [known(app, id) for id in (own, later)] == [False, True]
+
+
+def known(app: App, id: str) -> bool:
+    return app.reader(Scope.PROJECT).get(id) is not None

@@ -456,7 +456,7 @@ def undo(
         standing = [
             (scope, one) for scope, one in latest if not (one.undoes or one.undone_by or one.purged)
         ]
-        found = [pair for pair in standing if is_asked(pair[1].op)]
+        found = [pair for pair in standing if is_asked(pair[1].op) and _is_meant(app, pair[1])]
     if not found:
         raise _nothing_to_undo(app, change)
     entry = found[0][1]
@@ -484,6 +484,11 @@ def undo(
         done = as_one([app.undo(scope, one) for scope, one in standing])
     done = _in_words(app, done, is_redo=entry.undoes is not None)
     return replace(done, notes=(*_reach(app, standing, is_named=bool(change)), *done.notes))
+
+
+def _is_meant(app: App, entry: Entry) -> bool:
+    """An agent that names no change means what it did itself, or what was heard. A person's own act has to be named."""
+    return app.actor != "agent" or entry.actor != "user" or entry.op == "capture"
 
 
 def _nothing_to_undo(app: App, change: str | None) -> NotFound:
