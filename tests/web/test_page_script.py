@@ -6,7 +6,7 @@ import time
 import pytest
 from playwright.sync_api import Route, expect
 
-from recollect.web.words import markdown, ticks
+from recollect.web.words import MAX_MARKDOWN_CHARS, markdown, ticks
 from tests.daemon.real import PATIENCE_S
 from tests.web.conftest import OpenPage
 from tests.web.served import Ui
@@ -24,6 +24,16 @@ from tests.web.served import Ui
 )
 def test_backticks_become_code_and_the_rest_stays_words(text: str, html: str):
     assert str(ticks(text)) == html
+
+
+def test_a_very_long_text_is_shown_as_it_was_written():
+    long = "* **one** <script>\u202e\n" * (MAX_MARKDOWN_CHARS // 10)
+
+    shown = str(markdown(long))
+
+    assert shown.startswith("<pre>* **one** &lt;script&gt;\\u202e\n")
+    assert "<b" not in shown
+    assert "<script" not in shown
 
 
 def test_markdown_shows_what_would_hide_or_reorder():

@@ -19,6 +19,8 @@ from recollect.render.blocks import WHO
 from recollect.render.recall_text import ago
 from recollect.render.terminal import short_ids
 
+# A longer text is shown as it was written: to lay out 100,000 characters of odd marks takes up to a second.
+MAX_MARKDOWN_CHARS = 20_000
 _TICKS = re.compile("`([^`\n]+)`")
 _TAGS = set(
     "a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre s strong table tbody td th thead tr ul".split()
@@ -40,6 +42,8 @@ _DID = load_table("recollect.web", "words.json")[
 
 def markdown(text: str) -> Markup:
     """Its headings stand below those of the page."""
+    if len(text) > MAX_MARKDOWN_CHARS:
+        return Markup("<pre>{}</pre>").format(visible(text))
     made = _markdown()
     tokens = made.parse(visible(text.replace("\r\n", "\n")))
     for token in tokens:
