@@ -5,6 +5,7 @@ The network guard watches this process. Programs that a test starts inherit the 
 
 import ipaddress
 import os
+import signal
 import socket
 import sys
 import time
@@ -35,6 +36,11 @@ hypothesis.settings.register_profile(
     "recollect-explore", deadline=None, derandomize=False, print_blob=True
 )
 hypothesis.settings.load_profile("recollect")
+
+
+# A shell ignores SIGINT for what it starts in the background, and programs that tests start and end would, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def set_time_zone(monkeypatch: pytest.MonkeyPatch, name: str) -> None:

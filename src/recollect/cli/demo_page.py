@@ -53,8 +53,8 @@ def _serve(scratch: Path, project: Path) -> None:
     try:
         with suppress(KeyboardInterrupt):
             # Here, not in the scratch home, where the person's own browser would not know itself.
-            announce_page(_read_invitation(page, Path(environ["RECOLLECT_RUNTIME"])))
-            _wait(page)
+            invitation = _read_invitation(page, Path(environ["RECOLLECT_RUNTIME"]))
+            _announce_and_wait(page, invitation)
     finally:
         _end(page)
         stop = [*_PROGRAM, "daemon", "stop"]
@@ -70,10 +70,14 @@ def _read_invitation(page: subprocess.Popen[str], runtime: Path) -> Invitation:
     return Invitation(address, code, find_file(runtime, port))
 
 
-def _wait(page: subprocess.Popen[str]) -> None:
-    """In short sleeps: a signal that arrives just before a wait without an end would not interrupt it."""
-    while page.poll() is None:
-        time.sleep(_LOOK_S)
+def _announce_and_wait(page: subprocess.Popen[str], invitation: Invitation) -> None:
+    """Until the page ends or a signal asks for it. Looked for now and then: a KeyboardInterrupt is lost where it is
+    raised while the interpreter cleans up after the thread that starts the browser."""
+    signals: list[bool] = []
+    with ended_by_signals(lambda: signals.append(True), ("SIGINT", "SIGTERM", "SIGHUP")):
+        announce_page(invitation)
+        while page.poll() is None and not signals:
+            time.sleep(_LOOK_S)
 
 
 def _end(page: subprocess.Popen[str]) -> None:
