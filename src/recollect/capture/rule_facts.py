@@ -8,6 +8,7 @@ Words alone: nothing here weighs how near two rules are in meaning. Tables in da
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import chain, takewhile
@@ -56,6 +57,9 @@ class RuleFacts(NamedTuple):
     )  # of what is rejected: "without asking" names no other way
     order: tuple[str, ...] = ()  # the content and the persons, each where it is named first
     joints: frozenset[str] = frozenset()  # how things are joined: "for", "with", "or"
+    telling: frozenset[str] = (
+        frozenset()
+    )  # small words with which it says something else: "after every"
 
     @property
     def content(self) -> frozenset[str]:
@@ -119,6 +123,7 @@ def read_facts(rule: str) -> RuleFacts:
         missing=frozenset(reader.missing),
         order=tuple(dict.fromkeys(_in_order(chain.from_iterable(clauses)))),
         joints=_WORDS.joints.intersection(chain.from_iterable(clauses)),
+        telling=_WORDS.telling.intersection(chain.from_iterable(clauses)),
     )
 
 
@@ -128,8 +133,9 @@ def names_in_case(rule: str) -> frozenset[str]:
 
 
 def is_joined_otherwise(one: RuleFacts, other: RuleFacts) -> bool:
-    """ "Write tests for hooks" is not "Write tests with hooks", and "a or b" not "a and b"."""
-    return bool(one.joints - other.joints and other.joints - one.joints)
+    """ "Write tests for hooks" is not "Write tests with hooks", and "after every run" not "every run"."""
+    is_other_joint = bool(one.joints - other.joints and other.joints - one.joints)
+    return is_other_joint or one.telling != other.telling
 
 
 def is_said_in_order(one: RuleFacts, other: RuleFacts) -> bool:
@@ -255,7 +261,8 @@ def _plain(rule: str) -> str:
 
 def _spell_out(rule: str) -> str:
     """The rule as it is compared: without courtesy, reasons and quotes, every form of "no longer" a plain "not"."""
-    said = one_line(_plain(rule[:_MAX_CHARS])).replace("do not", "don't")
+    said = _PATTERNS.letter.sub(_name_of_letter, rule[:_MAX_CHARS].strip())
+    said = one_line(_plain(said)).replace("do not", "don't")
     said = _PATTERNS.quote.sub("", said)
     said = _PATTERNS.reason.sub("", _PATTERNS.courtesy.sub("", said))
     if _PATTERNS.not_allowed.search(said):
@@ -268,6 +275,12 @@ def _spell_out(rule: str) -> str:
     said = _PATTERNS.not_avoided.sub("", said)
     said = _PATTERNS.filler.sub("", said)
     return _PATTERNS.clitic.sub(r"\1' ", said)
+
+
+def _name_of_letter(letter: re.Match[str]) -> str:
+    """ "Service A" names a service; "A service" does not."""
+    is_article = letter.start() == 0 and letter.string[1:2] == " "
+    return letter[0] if is_article else f"letter_{letter[0]}"
 
 
 def _take_replaced(said: str) -> tuple[str, list[str]]:
