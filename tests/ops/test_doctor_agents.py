@@ -69,7 +69,8 @@ def test_hooks_that_run_are_found_well(
     program(installed.home.root / "bin", "hook", script)
     monkeypatch.setenv("BLOCK_HOOK_AGENTS", "1")  # a run is a run even where hooks are blocked
     found = checks(installed)
-    assert found["hook runs"] == Check("hook runs", Mark.GOOD, "SessionStart ran and ended well")
+    ran = "Claude Code: SessionStart ran and ended well"
+    assert found["hook runs"] == Check("hook runs", Mark.GOOD, ran)
     assert found["Claude Code (user)"].mark is Mark.GOOD
     assert (found["daemon"].mark, found["daemon"].repair) == (Mark.WARN, "recollect daemon start")
     # It is not the script that this Recollect would write.
@@ -98,7 +99,7 @@ def test_a_hook_that_misbehaves_is_found(
     program(installed.home.root / "bin", "hook", f"cat > /dev/null; {script}; exit 0")
     found = checks(installed)["hook runs"]
     assert (found.mark, found.repair) == (Mark.BAD, "recollect install --user")
-    assert found.detail.startswith(f"SessionStart {problem}")
+    assert found.detail.startswith(f"Claude Code: SessionStart {problem}")
 
 
 def test_doctor_says_that_restarts_are_slowed_down_and_why(installed: App):

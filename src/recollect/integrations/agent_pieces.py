@@ -306,11 +306,11 @@ def _run_hooks(calling: Sequence[Piece]) -> Iterator[Check]:
     for piece in calling:
         if isinstance(piece, Entries):
             event, (group,) = next(iter(piece.tree["hooks"].items()))
-            problem = _hook_problem(
-                group["hooks"][0]["command"], event, agent(piece.host).TIMEOUT_S
-            )
+            host = agent(piece.host)
+            problem = _hook_problem(group["hooks"][0]["command"], event, host.TIMEOUT_S)
             mark, repair = (Mark.BAD, _install(piece)) if problem else (Mark.GOOD, "")
-            yield Check("hook runs", mark, f"{event} {problem or 'ran and ended well'}", repair)
+            detail = f"{host.TITLE}: {event} {problem or 'ran and ended well'}"
+            yield Check("hook runs", mark, detail, repair)
 
 
 def _daemon(home: str) -> Check:
