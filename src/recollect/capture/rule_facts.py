@@ -57,9 +57,7 @@ class RuleFacts(NamedTuple):
     )  # of what is rejected: "without asking" names no other way
     order: tuple[str, ...] = ()  # the content and the persons, each where it is named first
     joints: frozenset[str] = frozenset()  # how things are joined: "for", "with", "or"
-    telling: frozenset[str] = (
-        frozenset()
-    )  # small words with which it says something else: "after every"
+    telling: frozenset[str] = frozenset()  # small words with which it says something else: "more"
 
     @property
     def content(self) -> frozenset[str]:
@@ -133,7 +131,7 @@ def names_in_case(rule: str) -> frozenset[str]:
 
 
 def is_joined_otherwise(one: RuleFacts, other: RuleFacts) -> bool:
-    """ "Write tests for hooks" is not "Write tests with hooks", and "after every run" not "every run"."""
+    """ "Write tests for hooks" is not "Write tests with hooks", and "more comments" not "comments"."""
     is_other_joint = bool(one.joints - other.joints and other.joints - one.joints)
     return is_other_joint or one.telling != other.telling
 
