@@ -58,7 +58,7 @@ class Desk:
         """Agents call this installation from now on."""
         stub.write_hook(str(self.house.home.root), sys.executable, str(program))
 
-    def say(self, prompts: int) -> None:
+    def say(self, prompts: int, *options: str) -> None:
         for _ in range(prompts):
             self.said += 1
             text = f"Where is part {self.said} of the invoice rounded?"
@@ -67,7 +67,7 @@ class Desk:
                 "transcript_path": str(self.transcript), "prompt_id": f"p{self.said}", "prompt": text,
             }  # fmt: skip
             hook = subprocess.run(
-                [stub.script_path(str(self.house.home.root)), "UserPromptSubmit"],
+                [stub.script_path(str(self.house.home.root)), "UserPromptSubmit", *options],
                 input=json.dumps(payload).encode(), capture_output=True, cwd=self.project, timeout=PATIENCE_S,
                 env={**os.environ, "CLAUDE_PROJECT_DIR": str(self.project)},
             )  # fmt: skip
@@ -176,8 +176,9 @@ def test_a_downgrade_says_so_loses_nothing_and_hooks_stay_silent(desk: Desk, tmp
     assert desk.house.status()["version"] == NEWER
 
 
+@pytest.mark.parametrize("options", [(), ("--deadline-ms", "1")], ids=["in time", "too late"])
 def test_doctor_says_that_an_older_daemon_refuses_what_agents_do(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ):
     """Hooks of the old version go on calling it: doctor of the old version, too, says why nothing is kept."""
     newer = copy_program(tmp_path / "newer")
@@ -186,8 +187,9 @@ def test_doctor_says_that_an_older_daemon_refuses_what_agents_do(
     monkeypatch.setenv("HOME", str(tmp_path))
     assert desk.run(desk.program, "install").returncode == 0
     desk.connect(desk.program)
-    desk.say(1)
-    # A hook whose daemon is still starting leaves its prompt to be read a moment later.
+    desk.say(1, *options)
+    assert desk.run(desk.program, "daemon", "start").returncode == 0
+    # A hook that was given up, because its daemon was still starting, leaves its prompt to be read a moment later.
     assert soon(lambda: desk.house.status()["too_new"])
 
     seen = doctor_on_daemon(desk, desk.program)

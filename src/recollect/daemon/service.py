@@ -88,7 +88,7 @@ class Service:
         self._hooks = Hooks(self._apps.app_for_hook, place.recalls, self._clock, own=self._apps.own)
         self._too_new = ""  # why writes were refused, for `doctor`
         self._works: dict[str, Work] = {}  # by the name that the client gave its call
-        self._spool = SpoolDrain(place, self._hooks, self._log)
+        self._spool = SpoolDrain(place, self._hooks, self._log, self._refuse_too_new)
         self._server = Server(place, listener, token, self._answer, self._report_failure)
         self._name = place.address if place.tcp else place.socket
         self._socket_stamp = stamp(self._name)

@@ -11,11 +11,11 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from recollect.base.errors import BadInput, RecollectError, StoreBusy
+from recollect.base.errors import BadInput, RecollectError, StoreBusy, StoreTooNew
 from recollect.base.files import read_limited
 from recollect.base.log import Log
 from recollect.hooks.answer import Hooks, Received
@@ -29,10 +29,13 @@ MAX_HOOK_S = 180.0
 
 
 class SpoolDrain:
-    def __init__(self, place: Place, hooks: Hooks, log: Log) -> None:
+    def __init__(
+        self, place: Place, hooks: Hooks, log: Log, report_too_new: Callable[[StoreTooNew], object]
+    ) -> None:
         self._place = place
         self._hooks = hooks
         self._log = log
+        self._report_too_new = report_too_new
         self._left: Iterator[tuple[str, Pointer]] | None = None
         self._refused: set[str] = (
             set()
@@ -70,6 +73,8 @@ class SpoolDrain:
         except BadInput:
             pass  # not an event that we know: there is nothing to read later
         except (RecollectError, OSError) as problem:
+            if isinstance(problem, StoreTooNew):
+                self._report_too_new(problem)
             self._log.line(
                 "spool-refused", hook=pointer.get("event", ""), problem=type(problem).__name__
             )
