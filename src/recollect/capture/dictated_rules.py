@@ -19,7 +19,6 @@ _MAX_RULE_CHARS = 2_000  # as many as `rule add` takes
 # Each rule is compared with all others; a longer list is a document, and is said to be left out.
 MAX_RULES = 30
 _COLONS = (":", "\uff1a")
-_AFTER_A_CALL = (*_COLONS, " - ", " \u2013 ", " \u2014 ")
 _BULLETS = ("-", "*", "\u2022", "+", "\u2013", "\u2014", "\u00b7", "\u30fb")
 _CHECKBOXES = ("[ ] ", "[x] ", "[X] ")
 _EMPHASIS = "*_"
@@ -155,17 +154,15 @@ def _limited(rules: list[str], rest: list[str]) -> Dictation:
 
 
 def _dictated_words(line: str) -> str | None:
-    """What stands after "remember:" or "remember - "; None for any other line."""
-    line = line.strip()
-    marks = [(place, mark) for mark in _AFTER_A_CALL if (place := line.find(mark)) >= 0]
-    if not marks:
+    """What stands after "remember:"; None for any other line."""
+    places = [place for colon in _COLONS if (place := line.find(colon)) >= 0]
+    if not places:
         return None
-    place, mark = min(marks)
-    opening, words = line[:place].strip(), line[place + len(mark) :]
+    opening, words = line[: min(places)].strip(), line[min(places) + 1 :]
     opening = _list_item(opening) or opening
     bare = opening.lstrip(_EMPHASIS)
-    stars = opening[: len(opening) - len(bare)]  # "**Remember:** ...", "**Remember**: ..."
-    words = words if bare.endswith(stars) else words.removeprefix(stars)
+    mark = opening[: len(opening) - len(bare)]  # "**Remember:** ...", "**Remember**: ..."
+    words = words if bare.endswith(mark) else words.removeprefix(mark)
     return words.strip() if _is_call(bare.rstrip(_EMPHASIS)) else None
 
 
