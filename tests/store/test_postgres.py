@@ -87,6 +87,21 @@ def test_many_can_create_teams_at_once():
         assert len(red.find(Query())) == 3, "all logins of a team share its memory"
 
 
+@pytest.mark.parametrize(
+    "planner",
+    [
+        "-c enable_sort=off -c enable_indexscan=off -c enable_indexonlyscan=off",
+        "-c enable_hashagg=off",
+    ],
+)
+def test_an_entry_lists_its_memories_in_one_order_however_the_server_reads_them(planner: str):
+    made = [note(f"Note {i}") for i in range(30)]
+    with closing(PostgresStore(other(new_team().url, options=planner))) as store:
+        do(store, *map(Create, made))
+        [entry] = store.log(limit=2)
+    assert list(entry.memories) == sorted(memory.id for memory in made)
+
+
 def test_an_administrator_joins_with_a_new_login_and_a_member_with_his_own():
     url = new_database()
     first = create_team(url, "red")

@@ -288,7 +288,8 @@ class Journal(Engine):
         }
         asked = {condition: value for condition, value in given.items() if value}
         touched = f"""SELECT DISTINCT id FROM journal_memory
-                      WHERE seq IN (SELECT seq FROM journal WHERE change = ?) LIMIT {_MOST_LISTED}"""  # noqa: S608
+                      WHERE seq IN (SELECT seq FROM journal WHERE change = ?)
+                      ORDER BY id LIMIT {_MOST_LISTED}"""  # noqa: S608
         touched_count = """SELECT count(DISTINCT id) FROM journal_memory
                            WHERE seq IN (SELECT seq FROM journal WHERE change = ?)"""
         undoing = "SELECT change FROM journal WHERE undoes = ? ORDER BY seq DESC LIMIT 1"
