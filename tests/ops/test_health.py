@@ -178,6 +178,14 @@ def test_a_body_has_a_limit_that_can_be_set(open_app: Opens, monkeypatch: pytest
     assert kept(app, id).body == "x" * 1_000
 
 
+def test_of_chinese_a_third_is_as_long(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MEMORY_MAX_BODY_CHARS", "1000")
+    app = open_app()
+    assert kept(app, pinned(app, "部署" * 166)).body == "部署" * 166
+    with pytest.raises(BadInput, match=r"400 characters, which count as 1,200 .*; at most 1,000"):
+        memories.pin(app, "部署" * 200)
+
+
 def test_the_largest_body_is_kept_and_found(open_app: Opens):
     app = open_app()
     words = "Xylographer " + "lorem ipsum dolor " * 13_000

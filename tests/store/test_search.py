@@ -53,6 +53,21 @@ def test_a_question_meets_the_text_in_other_spellings(said: str, asked: str):
     assert set() < terms(asked) <= terms(said)
 
 
+@given(
+    word=st.text(st.sampled_from("中文分词日本語한국어フック"), min_size=1),
+    before=st.sampled_from(["", "go ", "é "]),
+)
+def test_each_character_of_chinese_stands_at_its_bytes_with_the_pair_it_begins(
+    word: str, before: str
+):
+    tokens = ANALYSE(f"{before}{word}".encode())[len(before.split()) :]
+    lead = len(before.encode())
+    assert tokens == [
+        (lead + 3 * at, lead + 3 * at + 3, *dict.fromkeys([word[at], word[at : at + 2]]))
+        for at in range(len(word))
+    ]
+
+
 def test_what_is_not_there_is_not_met_both_spellings_of_a_name_share_its_whole_and_signs_have_no_terms():
     for said, asked in (
         ("getUserName", "use"),

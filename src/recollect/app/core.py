@@ -27,7 +27,7 @@ from recollect.base.ids import Mint, fresh_key
 from recollect.base.paths import Home, home, user_home
 from recollect.base.project import Project
 from recollect.base.settings import Settings, environment, load
-from recollect.base.text import one_line, storable
+from recollect.base.text import indexed_length, one_line, storable
 from recollect.model.memory import Memory
 from recollect.model.plan import Plan
 from recollect.model.result import Done, Scope
@@ -249,20 +249,31 @@ class App:
             self.log.line("older-daemon-retired", version=__version__)
 
     def redact_text(self, name: str, text: str, *, max_chars: int | None = None) -> str:
-        """Any text that will be kept: storable, within its limit, free of secrets."""
-        limit = max_chars or self.settings.count("MEMORY_MAX_BODY_CHARS")
-        if len(text) > limit:
-            hint = (
-                "Shorten it."
-                if max_chars
-                else "Keep the part that matters, or raise MEMORY_MAX_BODY_CHARS."
-            )
-            raise BadInput(
-                f"The {name} has {len(text):,} characters; at most {limit:,} are kept.", hint=hint
-            )
+        """Any text that will be kept: storable, within its limit, free of secrets. `max_chars`: instead of the limit of
+        a memory's text."""
+        if max_chars is None:
+            self._check_body_length(name, text)
+        elif len(text) > max_chars:
+            problem = f"The {name} has {len(text):,} characters; at most {max_chars:,} are kept."
+            raise BadInput(problem, hint="Shorten it.")
         cleaned = self.redactor.clean(storable(text))
         self._found.update(dict(cleaned.found))
         return cleaned.text
+
+    def _check_body_length(self, name: str, text: str) -> None:
+        limit = self.settings.count("MEMORY_MAX_BODY_CHARS")
+        length = indexed_length(text)
+        if length <= limit:
+            return
+        counting = (
+            ""
+            if length == len(text)
+            else f", which count as {length:,} (Chinese, Japanese and Korean ones three)"
+        )
+        raise BadInput(
+            f"The {name} has {len(text):,} characters{counting}; at most {limit:,} are kept.",
+            hint="Keep the part that matters, or raise MEMORY_MAX_BODY_CHARS.",
+        )
 
     def redact_title(self, text: str | None) -> str:
         return one_line(self.redact_text("title", text, max_chars=MAX_TITLE_CHARS)) if text else ""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from recollect.app import file_recovery
 from recollect.app.states import State
 from recollect.base.errors import Conflict, NotFound, RecollectError
-from recollect.base.text import storable
+from recollect.base.text import indexed_length, storable
 from recollect.model.memory import Lane, Memory, Note, Status
 from recollect.model.plan import FileChange, Plan, Unlink, text_hash
 from recollect.model.result import Scope
@@ -97,7 +97,7 @@ def read(app: App, vault: Vault, path: str, stamp: Stamp | None = None) -> NoteF
 
 def read_text(app: App, vault: Vault, path: str) -> str | Refusal:
     text, most = note_folder.read(vault, path), app.settings.count("MEMORY_MAX_BODY_CHARS")
-    if not isinstance(text, Refusal) and len(text) > most:
+    if not isinstance(text, Refusal) and indexed_length(text) > most:
         return Refusal(path, f"more than {most:,} characters")
     return text
 

@@ -132,7 +132,8 @@ class Database(Engine):
 
     def _settle_terms(self) -> None:
         """In order: neighbours in the table are then written together."""
-        changed = sorted((term, count) for term, count in self._term_counts.items() if count)
+        counts = self._term_counts
+        changed = [(term, counts[term]) for term in sorted(counts) if counts[term]]
         upsert = "INSERT INTO term VALUES (?1, ?2) ON CONFLICT (term) DO UPDATE SET passages = passages + ?2"
         self._db.executemany(upsert, changed)
         fewer = [(term,) for term, count in changed if count < 0]
