@@ -41,6 +41,10 @@ hypothesis.settings.load_profile("recollect")
 # A shell ignores SIGINT for what it starts in the background, and programs that tests start and end would, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# `nohup` ignores SIGHUP in the same way. The tests are still not to end with the terminal, but the programs that they
+# start inherit that a signal is ignored, not that a function takes it.
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 def set_time_zone(monkeypatch: pytest.MonkeyPatch, name: str) -> None:

@@ -75,9 +75,16 @@ class House:
         return int(self.status()["pid"])
 
     def status(self) -> dict[str, Any]:
-        told = control.status(self.place, PATIENCE_S)
-        assert told is not None, self.log()
-        return told
+        """What the daemon says of itself. One that a hook has begun to start is waited for: the hook did not."""
+        answers: list[dict[str, Any]] = []
+
+        def is_answered() -> bool:
+            told = control.status(self.place, PATIENCE_S)
+            answers.extend([told] if told is not None else [])
+            return told is not None
+
+        assert soon(is_answered), self.log()
+        return answers[-1]
 
     def ask(
         self, op: str, body: bytes = b"", timeout_s: float = PATIENCE_S, **header: str
