@@ -183,6 +183,14 @@ def test_the_log_offers_to_undo_only_what_can_be_undone():
     assert run("undo", read["change"]).code != 0
 
 
+def test_figures_agree_with_their_numbers():
+    for words in ("Use tabs", "Call Ben first"):
+        assert run("rule", "add", words).code == 0
+    assert run("pin", "The lift is slow").code == 0
+
+    assert "By kind: 2 rules, 1 thread\n" in run("figures").out
+
+
 def test_undo_says_what_is_true_now_and_how_to_redo_it():
     assert run("rule", "add", "Use pnpm, not npm").code == 0
 
