@@ -114,7 +114,8 @@ def figure_blocks(figures: Figures, now: Moment) -> Iterator[Block]:
     else:
         yield Line("No prompts and no new memories in this time.", Tone.DIM)
     if prompts := figures.total("prompts"):
-        yield Line(f"{figures.answered:.0%} of {counted(prompts, 'prompt')} were told something.")
+        were = "was" if prompts == 1 else "were"
+        yield Line(f"{figures.answered:.0%} of {counted(prompts, 'prompt')} {were} told something.")
     if figures.kinds:
         kinds = (counted(many, kind) for kind, many in sorted(figures.kinds.items()))
         yield Line(f"By kind: {', '.join(kinds)}")
