@@ -78,7 +78,9 @@ def test_one_line_is_one_line(raw: str):
 @pytest.mark.parametrize(
     ("body", "title"),
     [("# Deploy\nsteps", "Deploy"), ("\n\n  - use tabs", "use tabs"), ("", "Untitled"), ("###\n---\n", "Untitled"),
-     ("word " * 30, "word " * 11 + "word…")],
+     ("word " * 30, "word " * 11 + "word…"), ("-n is never passed to make", "-n is never passed to make"),
+     ("--frozen-lockfile in CI", "--frozen-lockfile in CI"), ("*.pb.go is generated", "*.pb.go is generated"),
+     ("> - #releases is for bots", "#releases is for bots")],
 )  # fmt: skip
 def test_a_title_is_the_first_line_that_says_something(body: str, title: str):
     assert text.first_line_title(body) == title

@@ -83,6 +83,13 @@ def test_uninstall_says_what_stays_where_and_how_to_remove_it():
     assert Path(".ai").is_dir()
 
 
+def test_uninstall_speaks_of_no_memories_where_there_is_no_home():
+    said = run("uninstall").out
+
+    assert not (Path.home() / ".recollect").exists()
+    assert "Memories stay" not in said
+
+
 class Cut(BaseException):
     """As sudden as a kill, for this process."""
 

@@ -171,6 +171,26 @@ def test_the_log_says_when_here_what_happened_to_what_by_whom_and_how_to_undo_it
     assert entries[0]["change"].startswith("change_")
 
 
+def test_the_log_offers_to_undo_only_what_can_be_undone():
+    note = Path.home() / ".recollect" / "vault" / "pager.md"
+    note.parent.mkdir(parents=True)
+    note.write_text("Call the pager first.\n", encoding="utf-8")
+    assert run("note", "sync").code == 0
+
+    assert "recollect undo" not in run("log").out
+    [read] = run("log", "--json").json
+    assert not read["can_undo"]
+    assert run("undo", read["change"]).code != 0
+
+
+def test_figures_agree_with_their_numbers():
+    for words in ("Use tabs", "Call Ben first"):
+        assert run("rule", "add", words).code == 0
+    assert run("pin", "The lift is slow").code == 0
+
+    assert "By kind: 2 rules, 1 thread\n" in run("figures").out
+
+
 def test_undo_says_what_is_true_now_and_how_to_redo_it():
     assert run("rule", "add", "Use pnpm, not npm").code == 0
 

@@ -112,6 +112,12 @@ def test_doctor_sees_where_hooks_can_meet_the_daemon_nowhere(
     assert (found.mark, "TMPDIR" in found.repair) == (Mark.WARN, True)
 
 
+def test_doctor_speaks_of_no_backups_where_there_is_no_database(app: App):
+    said = {check.name: check.detail for check in health.doctor(app).checks}
+
+    assert said["backups"] == "there is no database yet"
+
+
 @posix
 def test_doctor_asks_for_a_backup_until_there_is_one_which_is_private(app: App):
     pinned(app, "a")

@@ -131,7 +131,7 @@ def test_a_dry_run_shows_every_file_and_writes_nothing(
         *(
             (
                 settings.parent / "skills" / name / "SKILL.md",
-                "a skill that explains the memory tools",
+                f"the /{name} command: how the agent uses memory",
             )
             for name in ("recollect", "memory")
         ),

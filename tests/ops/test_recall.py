@@ -468,7 +468,17 @@ def test_filters_need_no_words(office: App):
 
 @pytest.mark.parametrize(
     "asked",
-    ["abc123", " abc123 ", "abc123+5", "thread_20250130_123456", "thread_20250130_123456_a\u2026"],
+    [
+        "abc123",
+        " abc123 ",
+        "abc123+5",
+        "thread_20250130_123456",
+        "thread_20250130_123456_a\u2026",
+        "#abc123",
+        "abc123?",
+        "(thread_20250130_123456_abc123).",
+        "`abc123`",
+    ],
 )
 def test_the_digits_that_lists_print_give_the_memory_whole(office: App, asked: str):
     hangar = thread("Hangar", body="The hangar has two doors, and the left one sticks.")

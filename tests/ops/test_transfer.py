@@ -631,6 +631,27 @@ def test_a_structured_failure_of_claude_recall_keeps_what_failed_why_and_what_to
     )
 
 
+def test_a_failure_that_says_only_what_failed_is_kept(app: App, tmp_path: Path):
+    failure = {"content": {"what_failed": "helm rollback 14", "context": "staging"}}
+    claude_recall(tmp_path / "recall.db", ("f", failure, "failure", None))
+
+    imports.claude_recall(app, str(tmp_path / "recall.db"))
+
+    assert [memory.body for memory in all_kept(app)] == ["What failed: helm rollback 14."]
+
+
+def test_one_duplicate_is_a_duplicate(app: App, tmp_path: Path):
+    rows = [
+        (key, {"content": f"Use kebab-case in URLs{key}"}, "preference", None) for key in ("", ".")
+    ]
+    claude_recall(tmp_path / "recall.db", *rows)
+
+    told = imports.claude_recall(app, str(tmp_path / "recall.db")).summary
+
+    assert "1 is a duplicate." in told
+    assert "already known" not in told
+
+
 def test_an_agents_own_notes_come_in_as_the_agents(app: App, tmp_path: Path):
     folder = tmp_path / "memory"
     folder.mkdir()

@@ -9,6 +9,7 @@ from recollect.model.codec import Json
 from recollect.model.memory import Memory
 from recollect.model.plan import Plan
 from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED, Drop, Hit
+from recollect.model.report import Day, Figures
 from recollect.model.result import (
     Done,
     Found,
@@ -207,3 +208,14 @@ def test_what_was_left_out_of_a_prompt_is_not_said_to_have_come_near():
     said = "\n".join(text(one) for one in RESULTS if isinstance(one, Timeline))
     assert "Nothing was told. Left out because it is muted: 1 memory." in said
     assert "came near" not in said
+
+
+@pytest.mark.parametrize(
+    ("day", "said"),
+    [
+        (Day("2026-02-01", prompts=1, answered=1), "100% of 1 prompt was told something."),
+        (Day("2026-02-01", prompts=4, answered=1), "25% of 4 prompts were told something."),
+    ],
+)
+def test_the_share_of_prompts_agrees_with_their_number(day: Day, said: str):
+    assert said in text(Figures((day,), {}, {})).splitlines()

@@ -68,6 +68,20 @@ def test_what_a_colleague_has_just_shared_is_in_the_first_answer(
     assert "pnpm-debug.log" in ben.run(*command), "and what was shared since"
 
 
+def test_what_was_fetched_at_once_is_not_offered_for_undo(
+    ann: Person, meet: Callable[..., Person], team: Team
+):
+    ann.add_rule(PNPM, "--team")
+    ben = meet("Ben")
+    ben.sync()
+
+    said = ben.run("log")
+
+    assert f"fetched what team {team.name} shares" in said
+    assert "recollect undo" not in said
+    assert {one["change"] for one in ben.json("activity")} == {""}
+
+
 def test_a_copy_that_cannot_be_refreshed_answers_and_says_how_old_it_is(
     ann: Person, ben: Person, team: Team, monkeypatch: pytest.MonkeyPatch
 ):

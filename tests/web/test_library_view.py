@@ -53,6 +53,7 @@ def test_the_digits_that_lists_print_find_their_memory(ui: Ui):
     listed = answer.body.partition("</form>\n\n")[2]
     assert "old admin" in listed
     assert "Release checklist" not in listed
+    assert "1 memory found by id<" in " ".join(answer.body.split())
 
 
 @pytest.mark.parametrize(

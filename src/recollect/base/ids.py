@@ -13,8 +13,9 @@ from recollect.base.clock import Clock
 ID_SHAPE = r"[a-z]{2,12}_\d{8}_\d{6}_[0-9a-f]{6}"
 _SHAPE = re.compile(ID_SHAPE)
 _REFERENCE = re.compile(rf"({ID_SHAPE})(?:\s*\+\s*(\d{{1,9}}))?")
+_AROUND_IDS = " \t\r\n.,:;!?#'\"`()[]<>\u2018\u2019\u201c\u201d\u2026"  # what people write and copy with an id
 _SHORT_REFERENCE = re.compile(
-    r"([0-9a-f]{6}|[a-z]{2,12}_\d{8}_\d{6}(?:_[0-9a-f]{0,5})?)(?:\s*\+\s*(\d{1,9}))?"
+    r"([0-9a-f]{6}|[a-z]{2,12}_\d{8}_\d{6}(?:_[0-9a-f]{0,6})?)(?:\s*\+\s*(\d{1,9}))?"
 )
 _RANDOM_BITS = 14
 
@@ -52,14 +53,14 @@ def is_message_id(text: str) -> bool:
 
 def read_reference(text: str) -> tuple[str, int] | None:
     """`ID`, or `ID+OFFSET` to read on in a long memory: its id, and where to begin. None for any other text."""
-    found = _REFERENCE.fullmatch(text.strip())
+    found = _REFERENCE.fullmatch(text.strip(_AROUND_IDS))
     return (found[1], int(found[2] or 0)) if found else None
 
 
 def read_short_reference(text: str) -> tuple[str, int] | None:
-    """The last six digits of an id, as lists print them, or the beginning of one as far as its second; and where to
-    begin. Words may look like that, too: it is a reference only if some memory's id is so."""
-    found = _SHORT_REFERENCE.fullmatch(text.rstrip("\u2026. ").strip())
+    """The last six digits of an id, as lists print them, or an id from its beginning at least as far as its second; and
+    where to begin. Words may look like that, too: it is a reference only if some memory's id is so."""
+    found = _SHORT_REFERENCE.fullmatch(text.strip(_AROUND_IDS))
     return (found[1], int(found[2] or 0)) if found else None
 
 

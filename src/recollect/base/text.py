@@ -20,8 +20,10 @@ _UNSAFE = re.compile(
 )
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"\s+")
+_LINE_MARKS = re.compile(r"(?:[#>*-]+(?=\s|$)|\s)+")  # of Markdown: headings, quotes, lists
 NUL_SYMBOL = "\u2400"
 REPLACEMENT = "\ufffd"
+_TITLE_READ_CHARS = 1_000  # of a line that may become a title
 _COMPOSED_CHARS = 256  # as many as a file's name may have
 
 
@@ -115,7 +117,9 @@ def indexed_length(text: str) -> int:
 def first_line_title(body: str, max_chars: int = 60) -> str:
     """A title for text that came without one: its first line that says something."""
     for line in body.splitlines():
-        plain = one_line(line.lstrip("#->* \t"))
+        start = line.lstrip()[:_TITLE_READ_CHARS]
+        marks = _LINE_MARKS.match(start)
+        plain = one_line(start[marks.end() :] if marks else start)
         if plain and not plain.startswith("```"):
             return clip(plain, max_chars)
     return "Untitled"

@@ -84,8 +84,8 @@ def pieces(app: App, host: str, level: Level) -> Iterator[Piece]:
             find=find_server, name=way, **(in_tree if level is Level.PROJECT else ours),
         )  # fmt: skip
     if Ability.TEACHING in served.ABILITIES:
-        what = "a skill that explains the memory tools"
         for path, text in served.skills(level, at, program_path(root)).items():
+            what = f"the /{path.parent.name} command: how the agent uses memory"
             yield OwnFile(kind=SKILL, path=path, what=what, text=text, **in_tree)
 
 

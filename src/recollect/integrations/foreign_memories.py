@@ -98,13 +98,15 @@ def _words(value: object, depth: int) -> str:
 
 
 def _failure_words(value: Mapping[str, object], depth: int) -> str:
-    """What failed, why, and what to do instead, as one text; empty where it does not say what failed."""
+    """What failed, why, and what to do instead, as one text; empty where it does not say what failed, or where it says
+    nothing else of it and has other words."""
     parts: dict[str, str] = {}
     for name, fields in _TABLES["failure_parts"].items() if depth else ():
         words = (_words(value.get(field), depth - 1) for field in fields)
         parts[name] = one_line(next(filter(None, words), "")).rstrip(".")
     said = {name: words for name, words in parts.items() if words}
-    if "What failed" not in said or len(said) < 2:
+    has_other_words = any(_words(value.get(field), depth - 1) for field in _TABLES["word_fields"])
+    if "What failed" not in said or (len(said) == 1 and has_other_words):
         return ""
     return " ".join(f"{name}: {words}." for name, words in said.items())
 

@@ -208,7 +208,7 @@ def update(app: App, receipt: Receipt, *, is_on: bool, off: bool = False) -> Sum
             f"{keeper.INDEX_FILE} has room for {len(listed)} of {count}; the others have their files."
         )
     if not app.settings.switch(setting):
-        notes.append(f"{setting} is off. Switch it on in {app.home.conf}.")
+        notes.append(f"{setting} is off: `recollect config {setting} on` switches it on.")
     facts: dict[str, int] = {"on": is_on} | ({"rules": count} if is_on else {})
     facts |= {"listed": len(listed)} if is_on and is_memory else {}
     return _summary(work, receipt, facts, notes)

@@ -213,7 +213,7 @@ def _before_unsent(app: App, team: Team, rows: Sequence[JournalRow]) -> list[Jou
 
 def _everything(app: App, server: PostgresStore, project: str) -> dict[str, ChangeHeader]:
     """All that concerns this project, there and here."""
-    header = app.change_header(TEAM_SYNC, f"What team {server.team} shares.", actor="team")
+    header = app.change_header(TEAM_SYNC, f"Fetched what team {server.team} shares.", actor="team")
     groups = [group for group in (TEAM_WIDE, project) if group]
     there = [
         one.id for group in groups for one in server.find(Query(group=group, limit=MOST_MIRRORED))

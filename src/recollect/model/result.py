@@ -48,6 +48,7 @@ class Entry(Struct):  # one change in the journal
     differences: tuple[Difference, ...] = ()  # only where they were asked for
     unlisted: int = 0  # memories that it touched beyond those listed
     text: str = ""  # what it did, in words; empty where nobody asked
+    can_undo: bool = True
 
     @property
     def memory_count(self) -> int:

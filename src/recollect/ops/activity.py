@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect import agents
 from recollect.app.core import App
+from recollect.app.lookup import TEAM_SYNC
 from recollect.app.note_files import SYNC
 from recollect.base.ids import ID_SHAPE
 from recollect.base.moment import Moment
@@ -68,7 +69,6 @@ def activity(
 
 def _change(store: Store, entry: Entry) -> Happening:
     kind, text = change_words(store, entry)
-    can_undo = not (entry.undone_by or entry.purged or entry.op == SYNC)
     text += " (undone since)" if entry.undone_by else ""
     return Happening(
         entry.change,
@@ -76,9 +76,15 @@ def _change(store: Store, entry: Entry) -> Happening:
         kind,
         text,
         entry.memories,
-        change=entry.change if can_undo else "",
+        change=entry.change if can_undo(entry) else "",
         memory_count=entry.memory_count,
     )
+
+
+def can_undo(entry: Entry) -> bool:
+    """What was read from files, or from the team's server, would come back at the next look."""
+    is_gone = entry.undone_by or entry.purged
+    return not is_gone and entry.op not in (SYNC, TEAM_SYNC)
 
 
 def _told(answer: Mapping[str, Any], host: str) -> Happening:

@@ -215,7 +215,8 @@ def _project(app: App) -> Check:
 def _backups(app: App, scopes: Sequence[Scope]) -> Check:
     unsaved = " and ".join(scope for scope in scopes if not backups_of(app.store_path(scope)))
     missing = f"none for the {unsaved} database"
-    return _warn_if(unsaved, "backups", "every database has one", missing, "recollect backup")
+    good = "every database has one" if scopes else "there is no database yet"
+    return _warn_if(unsaved, "backups", good, missing, "recollect backup")
 
 
 def _damage(app: App) -> Check:

@@ -231,8 +231,11 @@ def _import(
     verb = "Would import" if app.dry_run else "Imported"
     kinds = f"{counted(len(work.new) - rules, 'thread')}, {counted(rules, 'rule')}"
     lines = [f"{verb} {many} of {len(every):,} from {source}: {kinds}."]
-    if work.known or work.duplicates:
-        lines.append(f"{work.known:,} were already known; {work.duplicates:,} are duplicates.")
+    known, twice = work.known, work.duplicates
+    if known:
+        lines.append(f"{known:,} {'was' if known == 1 else 'were'} already known.")
+    if twice:
+        lines.append(f"{twice:,} {'is a duplicate' if twice == 1 else 'are duplicates'}.")
     if work.junk:
         lines.append(
             f"Not worth keeping: {', '.join(f'{many:,} {why}' for why, many in work.junk.most_common())}."

@@ -174,6 +174,8 @@ def uninstall(
 def _what_stays(app: App) -> Iterator[str]:
     """Where memories and files of ours still are, and how to remove them."""
     home = app.home.root
+    if not home.exists():
+        return
     yield f"Memories stay in {home}. To delete all of them: `rm -r {shlex.quote(str(home))}`."
     folders = [Path(known.root, ".ai") for known in projects.known(app.home.projects)]
     left = [folder for folder in folders if folder.is_dir()]

@@ -23,7 +23,7 @@ from recollect.model.memory import Bridge, BridgeType, Kind, Lane, Memory, Statu
 from recollect.model.plan import Alias, Link, Plan, Unlink
 from recollect.model.query import Drop
 from recollect.model.result import Cards, Done, Entry, History, Scope, Shown
-from recollect.ops.activity import change_words
+from recollect.ops.activity import can_undo, change_words
 from recollect.ops.library import Limit, Muted, card, list_kind, parse_limit
 from recollect.ops.table import Arg
 from recollect.recall.selection import is_muted
@@ -407,7 +407,8 @@ def log(
     found = _newest_first(app, limit=limit + 1, memory=wanted)
     entries = []
     for scope, entry in found[:limit]:
-        entry = replace(entry, text=change_words(app.reader(scope), entry)[1])
+        words = change_words(app.reader(scope), entry)[1]
+        entry = replace(entry, text=words, can_undo=can_undo(entry))
         entries.append((scope, _with_differences(app, scope, entry, wanted) if diff else entry))
     return History(tuple(entries), is_cut=len(found) > limit)
 

@@ -27,9 +27,7 @@ from recollect.ops.table import Arg
 
 _LAST = "last"
 _GONE = "Its transcript is gone: what follows is only what is on record."
-_UNREADABLE = (
-    "Its agent leaves no transcript that can be read: what follows is only what is on record."
-)
+_UNREADABLE = "No transcript of it can be read: what follows is only what is on record."
 
 
 class KnownSession(NamedTuple):

@@ -114,13 +114,14 @@ def figure_blocks(figures: Figures, now: Moment) -> Iterator[Block]:
     else:
         yield Line("No prompts and no new memories in this time.", Tone.DIM)
     if prompts := figures.total("prompts"):
-        yield Line(f"{figures.answered:.0%} of {counted(prompts, 'prompt')} were told something.")
-    for name, counts in (("kind", figures.kinds), ("source", figures.sources)):
-        if counts:
-            yield Line(
-                f"By {name}: "
-                + ", ".join(f"{many:,} {what}" for what, many in sorted(counts.items()))
-            )
+        were = "was" if prompts == 1 else "were"
+        yield Line(f"{figures.answered:.0%} of {counted(prompts, 'prompt')} {were} told something.")
+    if figures.kinds:
+        kinds = (counted(many, kind) for kind, many in sorted(figures.kinds.items()))
+        yield Line(f"By kind: {', '.join(kinds)}")
+    if figures.sources:
+        sources = (f"{many:,} {source}" for source, many in sorted(figures.sources.items()))
+        yield Line(f"By source: {', '.join(sources)}")
     for event, ms in figures.hook_ms.items():
         yield Line(
             f"{event}: answered in {ms['p50']} ms (median), {ms['p95']} ms (95%), of the last {ms['times']}."

@@ -232,9 +232,11 @@ def _history_blocks(history: results.History, _now: Moment) -> Iterator[Block]:
         yield _table(rows)
     if said := cut_line(len(history.entries), is_cut=history.is_cut):
         yield Line(said, Tone.DIM)
-    standing = (entry.change for _, entry in history.entries if not _entry_state(entry))
-    example = next(standing, "CHANGE")[-SHORT_ID:]
-    yield Line(f"`recollect undo CHANGE` takes one back: `recollect undo {example}`.", Tone.DIM)
+    undoable = [entry.change[-SHORT_ID:] for _, entry in history.entries if entry.can_undo]
+    if undoable:
+        yield Line(
+            f"`recollect undo CHANGE` takes one back: `recollect undo {undoable[0]}`.", Tone.DIM
+        )
 
 
 def _who(entry: results.Entry) -> str:
