@@ -303,6 +303,20 @@ def test_what_is_dictated_is_in_force_word_for_word(call: str, words: str):
         "你好，记住：",
         "请 记住:",
         "Bitte merken:",
+        "Claude, remember:",
+        "Important, remember:",
+        "Merken Sie sich:",
+        "Retiens ça :",
+        "Recuerde:",
+        "Lembre que:",
+        "Ricorda che:",
+        "Onthoud dit:",
+        "Zapamiętaj to:",
+        "Запомни на будущее:",
+        "请记住这一点：",
+        "これを覚えておいて：",
+        "기억해 주세요:",
+        "Hãy nhớ rằng:",
     ],
 )
 def test_a_greeting_a_courtesy_or_emphasis_before_it_takes_nothing_from_what_is_dictated(call: str):
@@ -373,6 +387,7 @@ def test_what_is_dictated_in_several_lines_is_kept_whole(text: str, rules: list[
     "text",
     [
         "do you remember: what was the port?",
+        "can you remember: what was the port?",
         "I can't remember: is it 5432?",
         "```\nremember: use npm\n```",
         "> remember: use npm",
