@@ -251,6 +251,17 @@ def test_parts_lists_and_line_breaks_are_put_together_and_what_no_table_has_is_a
         _ = Patterns("titles").unheard_of
 
 
+@pytest.mark.parametrize("said", cases("prompt_rules", "words_that_open_a_rule_and_are_part_of_it"))
+def test_a_rule_keeps_the_word_that_makes_it_a_refusal_or_says_what_it_is_about(said: str):
+    [found] = find_rules(said).found
+    assert found.rule == said
+
+
+@pytest.mark.parametrize(("said", "rule"), cases("prompt_rules", "a_no_to_what_was_done"))
+def test_a_no_that_only_answers_the_agent_is_no_part_of_the_rule(said: str, rule: str):
+    assert [found.rule for found in find_rules(said).found] == [rule]
+
+
 # What a person dictates.
 
 
@@ -292,6 +303,20 @@ def test_what_is_dictated_is_in_force_word_for_word(call: str, words: str):
         "你好，记住：",
         "请 记住:",
         "Bitte merken:",
+        "Claude, remember:",
+        "Important, remember:",
+        "Merken Sie sich:",
+        "Retiens ça :",
+        "Recuerde:",
+        "Lembre que:",
+        "Ricorda che:",
+        "Onthoud dit:",
+        "Zapamiętaj to:",
+        "Запомни на будущее:",
+        "请记住这一点：",
+        "これを覚えておいて：",
+        "기억해 주세요:",
+        "Hãy nhớ rằng:",
     ],
 )
 def test_a_greeting_a_courtesy_or_emphasis_before_it_takes_nothing_from_what_is_dictated(call: str):
@@ -362,6 +387,7 @@ def test_what_is_dictated_in_several_lines_is_kept_whole(text: str, rules: list[
     "text",
     [
         "do you remember: what was the port?",
+        "can you remember: what was the port?",
         "I can't remember: is it 5432?",
         "```\nremember: use npm\n```",
         "> remember: use npm",

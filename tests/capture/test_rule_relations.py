@@ -99,6 +99,19 @@ def test_rules_that_differ_by_a_name_or_a_form_are_shown_as_a_pair(
     assert relation(new, old) in EXPECTED[expected]
 
 
+@pytest.mark.parametrize(("old", "new", "expected"), cases("rule_pairs", "which_is_which"))
+def test_who_does_it_and_which_is_which_are_part_of_a_rule(old: str, new: str, expected: str):
+    assert relation(new, old) in EXPECTED[expected]
+    assert (relation(old, new) is Relation.SAME) == (expected == "same")
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), cases("rule_pairs", "shown_by_words"))
+def test_units_days_versions_and_permissions_are_compared_where_no_vector_helps(
+    old: str, new: str, expected: str
+):
+    assert relation(new, old) in EXPECTED[expected]
+
+
 @pytest.mark.parametrize(
     ("new", "old", "expected"),
     [

@@ -21,7 +21,9 @@ _MAX_CHARS = 2_500  # an imported rule may be of any length
 _MAX_REJECTED = 3  # this many words after a "not" are what is not wanted
 _MIN_STEM_CHARS = 4  # two words that begin alike for so long may be forms of one ...
 _MAX_ENDING_CHARS = 3  # ... if no more follows: "escribas", "escribe"
+_FIRST_KANA = "\u3040"  # and what comes after it: Chinese, Japanese and Korean
 _MAX_INFLECTION = 2  # a shorter run of hiragana is a particle or an ending
+_MAY = "可以"  # stands for what permits in Chinese and Japanese
 _STOPS = " \t\n.!;,:\u3002"
 _PATTERNS = Patterns("rule_facts")
 _WORDS = Words("rule_facts")
@@ -58,6 +60,8 @@ class RuleFacts(NamedTuple):
     order: tuple[str, ...] = ()  # the content and the persons, each where it is named first
     joints: frozenset[str] = frozenset()  # how things are joined: "for", "with", "or"
     telling: frozenset[str] = frozenset()  # small words with which it says something else: "more"
+    doers: frozenset[tuple[str, str]] = frozenset()  # who but the agent does what: ("i", "review")
+    links: frozenset[tuple[str, str, str]] = frozenset()  # ("warning", "as", "error")
 
     @property
     def content(self) -> frozenset[str]:
@@ -122,6 +126,8 @@ def read_facts(rule: str) -> RuleFacts:
         order=tuple(dict.fromkeys(_in_order(chain.from_iterable(clauses)))),
         joints=_WORDS.joints.intersection(chain.from_iterable(clauses)),
         telling=_WORDS.telling.intersection(chain.from_iterable(clauses)),
+        doers=frozenset(chain.from_iterable(map(_doers, clauses))),
+        links=frozenset(reader.links),
     )
 
 
@@ -131,15 +137,19 @@ def names_in_case(rule: str) -> frozenset[str]:
 
 
 def is_joined_otherwise(one: RuleFacts, other: RuleFacts) -> bool:
-    """ "Write tests for hooks" is not "Write tests with hooks", and "more comments" not "comments"."""
+    """ "Write tests for hooks" is not "Write tests with hooks", "more comments" not "comments", and what I do not what
+    you do.
+    """
     is_other_joint = bool(one.joints - other.joints and other.joints - one.joints)
-    return is_other_joint or one.telling != other.telling
+    return is_other_joint or one.telling != other.telling or one.doers != other.doers
 
 
 def is_said_in_order(one: RuleFacts, other: RuleFacts) -> bool:
     """Whether both name what they share in the same order: "A calls B" is not "B calls A". The end may have come to the
     beginning ("Before you commit, run the tests"), or neighbours have changed places ("Dates are stored", "Store
-    dates")."""
+    dates"), unless a word between them says which is which ("Treat warnings as errors")."""
+    if any((after, link, before) in other.links for before, link, after in one.links):
+        return False
     mine = [word for word in one.order if word in other.order]
     theirs = [word for word in other.order if word in one.order]
     start = mine.index(theirs[0]) if theirs else 0
@@ -160,7 +170,11 @@ def _is_swapped(words: list[str], others: list[str]) -> bool:
 
 
 def _are_unlike(word: str, other: str) -> bool:
-    """Two persons, or two things of one kind, are not the same the other way round."""
+    """Two persons, or two things of one kind, are not the same the other way round. Nor are two in Chinese or Japanese,
+    where the particles that tell them apart are not read.
+    """
+    if min(word, other) >= _FIRST_KANA:
+        return False
     is_person = word in _WORDS.persons or other in _WORDS.persons
     return not is_person and set(kinds_of(word)).isdisjoint(kinds_of(other))
 
@@ -175,8 +189,22 @@ def may_be_forms_of_one(word: str, other: str) -> bool:
     return shared >= _MIN_STEM_CHARS and rest <= _MAX_ENDING_CHARS
 
 
+def are_versions_of_one(word: str, other: str) -> bool:
+    """ "es2020" and "es2022", "http/1.1" and "http/2"."""
+    return _PATTERNS.version.sub("", word) == _PATTERNS.version.sub("", other)
+
+
 def is_number(word: str) -> bool:
     return _PATTERNS.number.match(word) is not None
+
+
+def is_unit(word: str) -> bool:
+    return word in _unit_stems()
+
+
+def is_amount(word: str) -> bool:
+    """A number, or what it counts: "30 days"."""
+    return is_number(word) or is_unit(word)
 
 
 def kinds_of(word: str) -> Iterator[str]:
@@ -247,6 +275,11 @@ def _day_stems() -> frozenset[str]:
 
 
 @cache
+def _unit_stems() -> frozenset[str]:
+    return frozenset(map(stem_of, _WORDS.units))
+
+
+@cache
 def _place_stems() -> frozenset[str]:
     return frozenset(map(stem_of, _WORDS.places))
 
@@ -266,6 +299,9 @@ def _spell_out(rule: str) -> str:
     if _PATTERNS.not_allowed.search(said):
         said = "never " + _PATTERNS.not_allowed.sub("", said)
     said = _PATTERNS.may_not.sub("never", said)
+    said = _PATTERNS.does_nothing.sub(r"never \1", said)
+    said = _PATTERNS.not_without.sub(r"never \1 ", said)
+    said = _PATTERNS.italian_never.sub(r"non \1", said)
     said = _PATTERNS.french_no_more.sub(r"\1\2", said)
     said = _PATTERNS.french_only.sub(r"\1 seulement", said)
     said = _PATTERNS.stop_doing.sub("not ", _PATTERNS.only_there.sub("only_there ", said))
@@ -326,18 +362,22 @@ def _split_han(word: str) -> list[str]:
 
 
 def _split_chinese(run: str) -> list[str]:
-    bare = _PATTERNS.han_no.sub("", run)
-    negation = ["not"] if bare != run else []
+    allowed = _PATTERNS.han_may.sub("", run)
+    permission = [_MAY] if allowed != run else []
+    bare = _PATTERNS.han_no.sub("", allowed)
+    negation = ["not"] if bare != allowed else []
     parts = _PATTERNS.han_name.split(_PATTERNS.han_small.sub("", bare))
-    return negation + [part for part in parts if part]
+    return negation + permission + [part for part in parts if part]
 
 
 def _split_hiragana(run: str) -> list[str]:
-    bare = _PATTERNS.japanese_no.sub("", run)
-    negation = ["ない"] if bare != run else []
+    allowed = _PATTERNS.japanese_may.sub("", run)
+    permission = [_MAY] if allowed != run else []
+    bare = _PATTERNS.japanese_no.sub("", allowed)
+    negation = ["ない"] if bare != allowed else []
     bare = _PATTERNS.japanese_please.sub("", bare)
     is_said = len(bare) > _MAX_INFLECTION or bare in _WORDS.directions
-    return [bare, *negation] if is_said else negation
+    return [*permission, bare, *negation] if is_said else permission + negation
 
 
 def _is_denied(clause: list[str]) -> bool:
@@ -381,6 +421,17 @@ def _in_order(words: Iterable[str]) -> Iterator[str]:
             yield stem_of(word)
 
 
+def _doers(clause: list[str]) -> Iterator[tuple[str, str]]:
+    """ "I review pull requests" says who does it; "I prefer short answers" asks for them."""
+    for place, word in enumerate(clause):
+        if word not in _WORDS.doers:
+            continue
+        following = clause[place + 1 :]
+        is_wish = bool(following) and following[0] in _WORDS.wishing and following[1:2] != ["to"]
+        if not is_wish:
+            yield word, next(_content(" ".join(following)), "")
+
+
 def _is_content(word: str) -> bool:
     small = _WORDS.small | _WORDS.negations | _WORDS.directions | _WORDS.allowing
     return word not in small and word != "ない"
@@ -396,6 +447,7 @@ class _Reader:
         self.missing: set[str] = set()
         self.where: set[str] = set()
         self.directions: set[tuple[str, str]] = set()
+        self.links: set[tuple[str, str, str]] = set()
         self._begin(rejects=0)
 
     def _begin(self, *, rejects: int) -> None:
@@ -404,6 +456,8 @@ class _Reader:
         self._is_missing = False  # the words to come are what is done without
         self._is_place = False
         self._direction = ""
+        self._stem = ""  # the last one
+        self._link = ""  # the word between it and the next one
 
     def read(self, clause: list[str]) -> None:
         is_denied = _is_denied(clause)
@@ -411,10 +465,7 @@ class _Reader:
         rejects_all = is_denied and not self.is_refusal
         self._begin(rejects=len(clause) if rejects_all else 0)
         for number, word in enumerate(clause):
-            if word in _WORDS.place_words:
-                self._enter_place()
-            if self._is_direction(word, is_first=number == 0):
-                self._direction = word
+            self._hear_relation(word, is_first=number == 0)
             if _is_negation(word, clause[number + 1 :]):
                 self._is_place = False
                 self._is_missing = word in _WORDS.lacking
@@ -422,6 +473,15 @@ class _Reader:
                     self._rejects, self._has_rejected = _MAX_REJECTED, False
             elif _is_content(word):
                 self._add(stem_of(word))
+
+    def _hear_relation(self, word: str, *, is_first: bool) -> None:
+        """How the next thing stands to the one before it: "in", "before", "as"."""
+        if word in _WORDS.place_words:
+            self._enter_place()
+        if self._is_direction(word, is_first=is_first):
+            self._direction = word
+        if word in _WORDS.binding:
+            self._link = word
 
     def _enter_place(self) -> None:
         """ "not Y in Z" refuses Y, "not in Z" refuses Z."""
@@ -446,9 +506,15 @@ class _Reader:
         if self._direction:
             self.directions.add((self._direction, stem))
             self._direction = ""
+        self._add_link(stem)
         is_choice = any(stem in choice.members for choice in choices())
-        if self._is_place and not is_choice and not is_number(stem):
+        if self._is_place and not is_choice and not is_amount(stem):
             self.where.add(stem)
+
+    def _add_link(self, stem: str) -> None:
+        if self._link and self._stem:
+            self.links.add((self._stem, self._link, stem))
+        self._stem, self._link = stem, ""
 
 
 def _is_negation(word: str, following: list[str]) -> bool:

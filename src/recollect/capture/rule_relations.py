@@ -12,10 +12,13 @@ from enum import StrEnum
 from recollect.capture.rule_facts import (
     Choice,
     RuleFacts,
+    are_versions_of_one,
     choices,
     differing,
+    is_amount,
     is_joined_otherwise,
     is_said_in_order,
+    is_unit,
     kinds_of,
     may_be_forms_of_one,
     names_in_case,
@@ -62,6 +65,7 @@ def relation(new: str, old: str, near: float | None = None) -> Relation:
         _other_choice,
         _named_replacement,
         _other_value,
+        _other_unit,
         _other_place,
         _other_name,
     )
@@ -262,6 +266,16 @@ def _other_value(new: RuleFacts, old: RuleFacts) -> Relation | None:
     return None
 
 
+def _other_unit(new: RuleFacts, old: RuleFacts) -> Relation | None:
+    """The same but for an amount that is counted in something else: "for 30 days", "for 6 weeks"."""
+    mine, theirs = differing(new.content, old.content)
+    if new.refuses != old.refuses or not all(map(is_amount, mine | theirs)):
+        return None
+    has_subject = not all(map(is_amount, new.content))
+    is_counted_otherwise = any(map(is_unit, mine)) and any(map(is_unit, theirs))
+    return Relation.UNSURE if has_subject and is_counted_otherwise else None
+
+
 def _refuses_one_of(values: frozenset[str], rule: RuleFacts) -> bool:
     return rule.refuses or bool(values & rule.rejected)
 
@@ -294,13 +308,21 @@ def _other_place(new: RuleFacts, old: RuleFacts) -> Relation | None:
 
 
 def _other_name(new: RuleFacts, old: RuleFacts) -> Relation | None:
-    """The same but for a name or a day: both may hold, or one is out of date. "The lead is Anna", "The lead is Ben"."""
+    """The same but for a name, a day or a version: both may hold, or one is out of date. "The lead is Anna", "The lead
+    is Ben".
+    """
     words = _differing_words(new, old)
     if words is None or _either_refuses(new, old) or new.rejected or old.rejected:
         return None
     are_days = all("day" in kinds_of(word) for word in words)
     are_names = new.is_name_told and old.is_name_told and words == (new.order[-1], old.order[-1])
-    return Relation.UNSURE if are_days or are_names else None
+    is_one_of_two = are_days or are_names or _is_other_version(words, new, old)
+    return Relation.UNSURE if is_one_of_two else None
+
+
+def _is_other_version(words: tuple[str, str], new: RuleFacts, old: RuleFacts) -> bool:
+    """ "Target ES2020", "Target ES2022"; a project may support both."""
+    return not (new.adds or old.adds) and are_versions_of_one(*words)
 
 
 def _suggested(new: RuleFacts, old: RuleFacts, near: float | None) -> Relation:
