@@ -184,6 +184,8 @@ def test_of_chinese_a_third_is_as_long(open_app: Opens, monkeypatch: pytest.Monk
     assert kept(app, pinned(app, "部署" * 166)).body == "部署" * 166
     with pytest.raises(BadInput, match=r"400 characters, which count as 1,200 .*; at most 1,000"):
         memories.pin(app, "部署" * 200)
+    with pytest.raises(BadInput, match="which count as 1,200"):
+        memories.pin(app, "𠮷𪚥" * 200)
 
 
 def test_the_largest_body_is_kept_and_found(open_app: Opens):
