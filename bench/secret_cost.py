@@ -74,7 +74,7 @@ def run_cost(hostile: int, seed: int, step: Callable[[int], None]) -> Cost:
 
 
 def _walk(row: Row, content: bytes) -> int:
-    return sum(1 for _ in spans_of(row, content, {}))
+    return sum(1 for _ in spans_of(row, content, {}, {}))
 
 
 def _hostile(count: int, chance: random.Random) -> Iterator[str]:

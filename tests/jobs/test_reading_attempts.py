@@ -132,15 +132,22 @@ def test_nothing_is_left_of_an_attempt_that_went_well(app: App, tmp_path: Path) 
     assert READ_ATTEMPTS.find_all(app.reader(app.scope)) == {}
 
 
-def test_a_process_that_never_comes_back_to_the_interpreter_ends(tmp_path: Path) -> None:
+def test_a_process_that_never_comes_back_to_the_interpreter_ends_and_its_report_stays(
+    tmp_path: Path,
+) -> None:
     report = tmp_path / "stuck.log"
-    program = (
+    start = (
         "import re, sys; from pathlib import Path; from recollect.daemon.watchdog import Watchdog\n"
         "Watchdog(Path(sys.argv[1]), lambda: 0.0, stuck_s=1.0).start()\n"
-        "re.match('(a|a)+$', 'a' * 60 + 'b')"
     )
 
-    ended = subprocess.run([sys.executable, "-c", program, str(report)], timeout=60, check=False)
+    def run(program: str) -> int:
+        command = [sys.executable, "-c", program, str(report)]
+        return subprocess.run(command, timeout=60, check=False).returncode
 
-    assert ended.returncode == 1
-    assert re.search(r"line \d+ in match", report.read_text(encoding="ascii"))
+    assert run(f"{start}re.match('(a|a)+$', 'a' * 60 + 'b')") == 1
+    said = report.read_text(encoding="ascii")
+    assert re.search(r"line \d+ in match", said)
+
+    assert run(start) == 0
+    assert report.read_text(encoding="ascii") == said, "the next daemon leaves it for doctor"

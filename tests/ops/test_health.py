@@ -184,12 +184,30 @@ def test_a_body_has_a_limit_that_can_be_set(open_app: Opens, monkeypatch: pytest
     assert kept(app, id).body == "x" * 1_000
 
 
+@pytest.mark.parametrize(
+    ("report", "days_ago", "is_told"),
+    [("Timeout (0:00:30)!\n", 1, True), ("Timeout (0:00:30)!\n", 8, False), ("", 0, False)],
+)
+def test_doctor_says_that_a_daemon_hung_and_was_ended(
+    app: App, report: str, days_ago: int, is_told: bool
+):
+    pinned(app, "a")
+    app.home.hang_report.write_text(report, encoding="ascii")
+    at_s = app.clock.now().plus(days=-days_ago).datetime().timestamp()
+    os.utime(app.home.hang_report, (at_s, at_s))
+    hangs = [check for check in doctor(app).checks if check.name == "hangs"]
+    assert bool(hangs) == is_told
+    assert all(str(app.home.hang_report) in check.repair for check in hangs)
+
+
 def test_of_chinese_a_third_is_as_long(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MEMORY_MAX_BODY_CHARS", "1000")
     app = open_app()
     assert kept(app, pinned(app, "部署" * 166)).body == "部署" * 166
     with pytest.raises(BadInput, match=r"400 characters, which count as 1,200 .*; at most 1,000"):
         memories.pin(app, "部署" * 200)
+    with pytest.raises(BadInput, match="which count as 1,200"):
+        memories.pin(app, "𠮷𪚥" * 200)
 
 
 def test_the_largest_body_is_kept_and_found(open_app: Opens):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.app import core, rule_keeping
+from recollect.app import core, lookup, rule_keeping
 from recollect.app.core import MAX_TITLE_CHARS, MAX_TOPICS, App
 from recollect.base.errors import BadInput, Conflict, NotFound, UnknownId
 from recollect.base.structs import replace
@@ -140,6 +140,16 @@ def test_a_deleted_memory_is_gone_with_its_bridges_and_other_ids_until_undone(ap
             show(app, id)
     undo(app)
     assert states(app) == before
+
+
+def test_what_is_too_long_to_be_a_name_is_not_searched_for_and_not_repeated(
+    app: App, monkeypatch: pytest.MonkeyPatch
+):
+    pinned(app, "a")
+    monkeypatch.setattr(lookup, "find_like", lambda *_: pytest.fail("it was searched for"))
+    with pytest.raises(UnknownId) as problem:
+        show(app, "部署港口" * 250_000)
+    assert len(problem.value.message) < 200
 
 
 @pytest.mark.parametrize("put", [archive, restore, delete])

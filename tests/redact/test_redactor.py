@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.secret_forms import PASSWORD_FORMS, draw_forms
-from recollect.redact import Cleaned, Redactor
+from recollect.redact import Cleaned, Redactor, redactor
 from recollect.redact.redactor import decode_base64, undo_escapes
 from recollect.redact.secret_table import ROWS, compiled
 from tests.cases import cases
@@ -99,6 +99,25 @@ def test_no_value_is_judged_again_however_often_the_text_is_read(unit, size):
     judged = REDACTOR.clean(_hostile(unit, size, names)).judged
     # By its name and by its sentence; as it stands and with its escapes undone.
     assert judged <= 2 * names * (2 if "%" in unit or "\\" in unit else 1)
+
+
+def test_a_password_that_its_name_gave_away_is_not_judged_again_as_a_mention():
+    passwords = [f"kV9-{number}xQ" for number in range(5_000, 6_000)]
+    cleaned = REDACTOR.clean(" ".join(f"password={password}" for password in passwords))
+    assert cleaned.found == (("password", 1_000),)
+    assert cleaned.judged == 1_000
+
+
+def test_a_long_text_that_was_just_cleaned_is_not_walked_through_again(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    ours = Redactor(b"a key")
+    once = ours.clean("the host is up; password=kV9-5123xQ " * 1_000)
+    assert once.found == (("password", 1_000),)
+    assert ours.clean(f"{once.text} password=zT4-8812pW").found == (("password", 1),)
+    once = ours.clean("the host is up; password=kV9-5123xQ " * 1_000)
+    monkeypatch.setattr(redactor, "_find_all", lambda *_: pytest.fail("it was walked through"))
+    assert ours.clean(f"{once.text}\n") == Cleaned(f"{once.text}\n", ())
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ _MAX_ENTRIES = 50
 _MIN_PART_CHARS = 3
 _LOOKALIKES = 50
 _MAX_NAME_CHARS = 60
+_LONGEST_NAME_CHARS = 4_096  # of a note's path; titles are shorter
 _SHORT_ID = re.compile("[0-9a-f]{6}")
 
 
@@ -49,6 +50,8 @@ def is_asked(op: str) -> bool:
 
 
 def find_memory(app: App, name: str) -> tuple[Scope, Memory]:
+    if len(name) > _LONGEST_NAME_CHARS:
+        raise UnknownId(clip(one_line(storable(name[:_LONGEST_NAME_CHARS])), _MAX_NAME_CHARS))
     name = one_line(storable(name))
     if found := app.exact(name) or _find_shown(app, name):
         return found

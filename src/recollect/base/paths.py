@@ -68,6 +68,7 @@ class Home:
         self.user_store = root / "user" / "memory.db"
         self.projects = root / "projects"
         self.logs = root / "logs"
+        self.hang_report = self.logs / "stuck.log"  # where in the code daemons hung
         self.teams = root / "teams"  # the logins of teams
         self.vault = root / "vault"
         self.erasures = root / "erasures"  # that are not finished yet

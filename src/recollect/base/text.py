@@ -103,15 +103,15 @@ def clip(text: str, max_chars: int) -> str:
     return text if len(text) <= max_chars else text[: max(0, max_chars - 1)].rstrip() + "\u2026"
 
 
-COMMON_CJK = (
-    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"  # three bytes each in UTF-8
+CJK = (  # as ranges of characters; in UTF-8 three bytes each, the rare ones at the end four
+    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 
 
 def indexed_length(text: str) -> int:
     """What a text of that many Latin characters would be: a Chinese, Japanese or Korean one is about a word, a term of
     the index with its neighbour, and counts three."""
-    return len(text) + 2 * len(re.findall(f"[{COMMON_CJK}]", text))
+    return len(text) + 2 * len(re.findall(f"[{CJK}]", text))
 
 
 def first_line_title(body: str, max_chars: int = 60) -> str:

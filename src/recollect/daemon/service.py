@@ -104,7 +104,7 @@ class Service:
         ]
         slow = [job for job in jobs if job.model], [job for job in jobs if job.remote]
         self._jobs = Runner(quick, self._apps, self._is_asked, self._log)
-        self._watchdog = Watchdog(home.logs / "stuck.log", self._jobs.step_s)
+        self._watchdog = Watchdog(home.hang_report, self._jobs.step_s)
         self._slow_jobs = [Runner(some, self._apps, self._is_asked, self._log) for some in slow]
 
     def run(self, stop_listening: Callable[[], None]) -> None:

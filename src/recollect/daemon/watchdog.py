@@ -16,12 +16,13 @@ from pathlib import Path
 STUCK_S = 30.0  # nothing that we call holds the interpreter for more than a second or two
 LONGEST_STEP_S = 900.0  # a step of a background job takes seconds
 _BEATS = 10
+_MOST_REPORT_BYTES = 100_000
 
 
 class Watchdog:
     def __init__(self, report: Path, step_s: Callable[[], float], stuck_s: float = STUCK_S) -> None:
-        """`report`: where the places in the code are written, never a text. `step_s`: how long the current step of the
-        jobs has taken."""
+        """`report`: where the places in the code are written, never a text; it stays for `doctor`. `step_s`: how long
+        the current step of the jobs has taken."""
         self._report = report
         self._step_s = step_s
         self._stuck_s = stuck_s
@@ -31,7 +32,8 @@ class Watchdog:
     def start(self) -> None:
         """Armed when it returns: what comes next may never let another thread run."""
         self._report.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self._report.open("w", encoding="ascii")
+        is_long = self._report.exists() and self._report.stat().st_size > _MOST_REPORT_BYTES
+        self._file = self._report.open("w" if is_long else "a", encoding="ascii")
         self._arm()
         self._thread.start()
 

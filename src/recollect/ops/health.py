@@ -10,7 +10,7 @@ import stat
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +24,7 @@ from recollect.base import settings
 from recollect.base.errors import BadInput, ModelBroken, ModelMissing, NotFound, RecollectError
 from recollect.base.files import read_snapshot
 from recollect.base.files import replace as replace_file
-from recollect.base.local_time import day_start, local_day
+from recollect.base.local_time import day_start, local_day, local_minute
 from recollect.base.moment import Moment
 from recollect.base.structs import replace
 from recollect.base.text import clip, counted, estimate_tokens
@@ -42,6 +42,7 @@ from recollect.wire.place import expected_runtime, find_place, is_usable
 _REINSTALL = "pip install --force-reinstall recollect"
 _UPGRADE = "pip install --upgrade apsw"
 _MAX_DAYS = 30
+_HANGS_TOLD_DAYS = 7
 _LOW_SPACE_BYTES = 100_000_000
 _SOUND_SQLITE = (
     3,
@@ -152,6 +153,25 @@ def _lines_set_aside(app: App, scope: Scope) -> list[Check]:
     return [Check("transcripts", Mark.WARN, detail, repair)]
 
 
+def _hangs(app: App) -> list[Check]:
+    """Of a daemon that hung and was ended, the watchdog's report is left (daemon/watchdog.py)."""
+    report = app.home.hang_report
+    try:
+        known = report.stat()
+    except OSError:
+        return []
+    last = Moment.of(datetime.fromtimestamp(known.st_mtime, UTC))
+    if not known.st_size or app.clock.now().days_since(last) > _HANGS_TOLD_DAYS:
+        return []
+    repair = (
+        "a line of a transcript that does it is set aside by itself; "
+        f"if it comes again, move away the note that changed last, and report what {report} says"
+    )
+    return [
+        Check("hangs", Mark.WARN, f"a daemon hung and was ended, last {local_minute(last)}", repair)
+    ]
+
+
 def doctor(app: App) -> Checkup:
     from recollect.app import language_model
     from recollect.integrations import agent_pieces
@@ -172,6 +192,7 @@ def doctor(app: App) -> Checkup:
         _project(app),
         *(_store(app, scope) for scope in present),
         *(check for scope in ours for check in _lines_set_aside(app, scope)),
+        *_hangs(app),
         _backups(app, ours),
         _damage(app),
     ]

@@ -14,6 +14,7 @@ from recollect.redact.secret_table import (
     FRAGMENTS,
     LOOK,
     WORDS,
+    Known,
     Row,
     Verdicts,
     compiled,
@@ -70,7 +71,9 @@ class _Verdict(Enum):
     BESIDE_SERVICE = auto()  # a secret if a service is named nearby
 
 
-def find_assigned(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[int, int]]:
+def find_assigned(
+    row: Row, text: bytes, verdicts: Verdicts, _known: Known
+) -> Iterator[tuple[int, int]]:
     """Where the secrets are that names of this row are given: in order, never overlapping."""
     done = 0
     # Names come back over and over, and to take one apart costs more than to judge its value.
@@ -148,14 +151,19 @@ _OPEN_KEY = re.compile(
 _DESCRIBES = re.compile(rb"(?i)fingerprint|sha\d|md5|hash|checksum|digest|public")
 
 
-def find_mentioned(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[int, int]]:
-    """Where the secrets are that this row's words speak of: in order, never overlapping."""
+def find_mentioned(
+    row: Row, text: bytes, verdicts: Verdicts, known: Known
+) -> Iterator[tuple[int, int]]:
+    """Where the secrets are that this row's words speak of, but for those that are known: in order, never overlapping.
+    Nearly every assignment (`password=…`) is also a mention, and to judge it again costs more than to find it."""
     pattern = compiled(row.regex)
     value_at, *others_at = map(
         pattern.groupindex.get, (b"value", b"word", b"key", b"rest", b"clear")
     )
     for match in pattern.finditer(text):
         start, end = match.span(value_at)
+        if end <= known.get(start, 0):
+            continue
         value = text[start : min(end, start + LOOK)].rstrip(_LOOSE_END)
         word, key, rest, clear = match.group(*others_at)
         if len(value) < (table.MIN_TOKEN if word else 15):
@@ -223,7 +231,9 @@ _AROUND = b" \t\r\"'`*\\"
 _CODE = frozenset(b"(){}[]<>\\\"'`")
 
 
-def find_in_columns(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[int, int]]:
+def find_in_columns(
+    row: Row, text: bytes, verdicts: Verdicts, _known: Known
+) -> Iterator[tuple[int, int]]:
     """Where the secrets are in columns headed by such a name: in order, never overlapping."""
     pattern = spans_only(row.regex)
     done = 0  # the line of a name is looked at once, however many it holds

@@ -25,6 +25,7 @@ from recollect.redact.secret_table import (
     HOLE,
     LOOK,
     ROWS,
+    Known,
     Row,
     Verdicts,
     compiled,
@@ -73,9 +74,7 @@ class Redactor:
         if not 0 < len(key) <= blake2b.MAX_KEY_SIZE:
             raise ValueError(f"the key must have 1 to {blake2b.MAX_KEY_SIZE} bytes, not {len(key)}")
         self._hash = blake2b(key=key, digest_size=2)
-        self._last_clean = (
-            ""  # the last long text in which nothing was found, without blanks around it
-        )
+        self._last_clean = ""  # the last long text in which nothing was found, or is any more, without blanks around it
 
     def clean(self, text: str) -> Cleaned:
         if len(text) < 6:  # `://:a@`
@@ -90,14 +89,17 @@ class Redactor:
         draft.punch((start, end, _PRIVATE) for start, end in private)
         found = Counter({"private": len(private)} if private else {})
         verdicts: Verdicts = {}
+        is_clean = False
         for _ in range(_MAX_PASSES):
             taken = self._take_out(draft, verdicts)
             if not taken:
+                is_clean = True
                 break
             found += taken
-        if not found and len(text) > _LONG_CHARS:
-            self._last_clean = text.strip(_BLANKS)
-        return Cleaned(draft.text() if found else text, tuple(sorted(found.items())), len(verdicts))
+        cleaned = draft.text() if found else text
+        if is_clean and len(cleaned) > _LONG_CHARS:
+            self._last_clean = cleaned.strip(_BLANKS)
+        return Cleaned(cleaned, tuple(sorted(found.items())), len(verdicts))
 
     @staticmethod
     def without_private(text: str) -> str:
@@ -197,12 +199,12 @@ def _find_all(text: bytes, verdicts: Verdicts) -> list[_Find]:
         rows = sorted(
             {row for index in keywords.Match(buffer.lower()) or () for row in rows_of[index]}
         )
-        found = (
-            (number, *span) for number in rows for span in spans_of(ROWS[number], buffer, verdicts)
-        )
-        finds += [
-            _Find(*origin(a, z), number, ROWS[number].kind, buffer[a:z]) for number, a, z in found
-        ]
+        known: Known = {}
+        for number in rows:
+            spans = list(spans_of(ROWS[number], buffer, verdicts, known))
+            known.update(spans)
+            kind = ROWS[number].kind
+            finds += [_Find(*origin(a, z), number, kind, buffer[a:z]) for a, z in spans]
     apart: list[_Find] = []
     for find in sorted(finds, key=attrgetter("start")):
         if not apart or find.start >= apart[-1].end:
@@ -213,9 +215,9 @@ def _find_all(text: bytes, verdicts: Verdicts) -> list[_Find]:
     return apart
 
 
-def spans_of(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[int, int]]:
-    """Patterns count bytes; never leave half a character behind."""
-    for start, end in _READERS[row.found_as](row, text, verdicts):
+def spans_of(row: Row, text: bytes, verdicts: Verdicts, known: Known) -> Iterator[tuple[int, int]]:
+    """Patterns count bytes; never leave half a character behind. `known`: what the rows before this one have found."""
+    for start, end in _READERS[row.found_as](row, text, verdicts, known):
         while start > 0 and text[start] & 0xC0 == 0x80:
             start -= 1
         while end < len(text) and text[end] & 0xC0 == 0x80:
@@ -223,7 +225,9 @@ def spans_of(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[int, i
         yield start, end
 
 
-def _find_shapes(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[int, int]]:
+def _find_shapes(
+    row: Row, text: bytes, verdicts: Verdicts, _known: Known
+) -> Iterator[tuple[int, int]]:
     for match in compiled(row.regex).finditer(text):
         start, end = match.span(row.group)
         if row.apart:  # no word runs into it: but the last letter of an escape may, JSON's (`\n`) or a URL's (`%3D`)

@@ -22,6 +22,7 @@ _MAX_MEMORY_BYTES = (
 Verdicts = dict[
     Any, Any
 ]  # what was judged in one text so far, by what it depends on: nothing is judged twice
+Known = dict[int, int]  # of what was found in one text so far: where it begins, and where it ends
 
 
 class Row(Struct):

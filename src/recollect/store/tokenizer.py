@@ -6,20 +6,20 @@ no spaces. In a MATCH expression every term is already final (search.py made it)
 A change here changes the index: raise the schema version with a migration that asks for `reindex`."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import accumulate
 from operator import add
 from typing import cast
 
 import apsw
 
-from recollect.base.text import COMMON_CJK
+from recollect.base.text import CJK
 
 MAX_TERM_CHARS = 1_000  # FTS5 cuts a longer one at 32,768 bytes, perhaps inside a character
 
 _NEEDS_WORK = re.compile(rb"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]|[\xe1-\xf0]")
 _HUMPS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_CJK_RANGES = f"{COMMON_CJK}\U00020000-\U0003ffff"
 
 Token = tuple[int, int, str, *tuple[str, ...]]  # where it begins and ends, in bytes, and its terms
 Analyse = Callable[[bytes], "list[Token]"]
@@ -72,7 +72,7 @@ def _enriched(utf8: bytes, tokens: list[Token], stem: Callable[[str], str]) -> I
             yield token
             continue
         word = raw.decode()
-        if _common_cjk().fullmatch(word):
+        if _cjk_word().fullmatch(word):
             yield from _pairs(start, end, word)
             continue
         if not word.isascii() and any(found[1] for found in _cjk().finditer(word)):
@@ -94,23 +94,24 @@ def _enriched(utf8: bytes, tokens: list[Token], stem: Callable[[str], str]) -> I
 
 
 def _pairs(start: int, end: int, word: str) -> Iterator[Token]:
-    """Each character of a word of common ones, with the pair it begins: without a step of Python for each of them,
+    """Each character of a word of nothing else, with the pair it begins: without a step of Python for each of them,
     because a long Chinese note is hundreds of thousands."""
-    begins = range(start, end - 3, 3)
-    ends = range(start + 3, end, 3)
-    yield from zip(begins, ends, word, map(add, word, word[1:]), strict=False)
-    yield (end - 3, end, word[-1])
+    places: Sequence[int] = range(start, end + 1, 3)
+    if end - start != 3 * len(word):
+        places = list(accumulate((len(char.encode()) for char in word), initial=start))
+    yield from zip(places, places[1:], word, map(add, word, word[1:]), strict=False)
+    yield (places[-2], end, word[-1])
 
 
 @cache
-def _common_cjk() -> re.Pattern[str]:
-    return re.compile(f"[{COMMON_CJK}]+")
+def _cjk_word() -> re.Pattern[str]:
+    return re.compile(f"[{CJK}]+")
 
 
 @cache  # compiled when first needed: that takes milliseconds, and the daemon's start is waited for
 def _cjk() -> re.Pattern[str]:
     """A character with the one that follows it, or a run of other characters."""
-    return re.compile(f"([{_CJK_RANGES}])(?=([{_CJK_RANGES}])?)|[^{_CJK_RANGES}]+")
+    return re.compile(f"([{CJK}])(?=([{CJK}])?)|[^{CJK}]+")
 
 
 def _snake_names(utf8: bytes, tokens: list[Token]) -> dict[int, str]:
