@@ -58,6 +58,12 @@ def has_ended(pid: int) -> bool:
     return len(threads) == 1 and state in "ZX"
 
 
+def is_paused(pid: int) -> bool:
+    """A signal that stops a process may reach it a moment later."""
+    state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    return state.rpartition(")")[2].split()[0] == "T"
+
+
 class House:
     """A home with at most one daemon."""
 

@@ -15,10 +15,11 @@ import pytest
 
 import recollect
 from recollect.daemon import control
+from recollect.integrations import agent_pieces
 from recollect.wire import client, lockfile, stub
 from recollect.wire.place import expected_runtime, find_place
 from tests.cli.run import run
-from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, soon
+from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, is_paused, soon
 from tests.wire.test_place import squat
 
 pytestmark = [pytest.mark.skipif(not LINUX, reason="counts processes in /proc"), FORKS]
@@ -294,6 +295,20 @@ def test_a_start_that_fails_says_why(house: House, monkeypatch: pytest.MonkeyPat
     assert (
         "No daemon is running; the last one said: It cannot listen" in run("daemon", "status").err
     )
+
+
+def test_one_that_hangs_is_not_said_to_be_gone(house: House):
+    pid = house.start()
+    os.kill(pid, signal.SIGSTOP)
+    assert soon(lambda: is_paused(pid))
+
+    told = run("daemon", "status")
+    checked = agent_pieces._daemon(str(house.home.root))
+
+    assert told.code != 0
+    assert "A daemon is running, but does not answer." in told.err
+    assert "`recollect daemon stop` ends it" in told.err
+    assert checked.repair == "recollect daemon stop"
 
 
 def test_status_says_that_restarts_were_many(house: House):

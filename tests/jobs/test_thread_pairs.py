@@ -15,6 +15,7 @@ from tests.cases import cases
 _BEGIN = Moment.parse("2026-03-02T09:00:00Z")
 # How many of the pairs of one matter may get two threads: words alone cannot tell that they are one.
 _MOST_APART = {("dev", True): 0, ("held", True): 1, ("dev", False): 2, ("held", False): 7}
+_MOST_APART |= {("languages", True): 0, ("languages", False): 3}
 
 
 def _acts(session: str, rows: list[str], begin: Moment) -> tuple[Act, ...]:
@@ -46,7 +47,7 @@ def _threads(folder: Path, pair: dict[str, Any], embedder: Embedder | None) -> i
 
 
 @pytest.mark.parametrize("has_model", [True, False])
-@pytest.mark.parametrize("half", ["dev", "held"])
+@pytest.mark.parametrize("half", ["dev", "held", "languages"])
 def test_one_matter_is_one_thread_and_two_are_two(tmp_path: Path, half: str, has_model: bool):
     embedder = load_model("shipped") if has_model else None
     apart: list[str] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from recollect.base.text import clip, one_line
@@ -37,7 +38,8 @@ def content(text: str) -> list[str]:
 
 
 def is_content(word: str) -> bool:
-    return len(word) > 1 and word not in _WORDS.small and word not in _WORDS.trade
+    is_small = word in _WORDS.small or word in _WORDS.small_elsewhere
+    return len(word) > 1 and not is_small and word not in _WORDS.trade
 
 
 def names(text: str) -> list[str]:
@@ -131,6 +133,29 @@ def rate_outcome(text: str) -> float:
 def is_talk(text: str) -> bool:
     """Only what one says while working, or when there is nothing more to say."""
     return bool(CUES.talk.match(text) or CUES.nod.match(text))
+
+
+def count_shared(one: str, other: str) -> int:
+    """How many words that name a subject two texts share. Where words are not separated, a shared word in katakana
+    counts as one, and so do two shared pairs of Chinese characters; one such word alone is in many matters."""
+    words = set(map(singular, content(one))) & set(map(singular, content(other)))
+    if not (is_wide_script(one) and is_wide_script(other)):
+        return len(words)
+    loanwords = set(CUES.katakana.findall(one)) & set(CUES.katakana.findall(other))
+    pieces = len(loanwords) + len(_han_pairs(one) & _han_pairs(other)) // 2
+    return pieces if pieces > 1 else len(words)
+
+
+def _han_pairs(text: str) -> set[str]:
+    runs = CUES.han.findall(text)
+    return {first + second for run in runs for first, second in pairwise(run)}
+
+
+def singular(word: str) -> str:
+    """Other alphabets decline more: there the ending goes."""
+    if not word.isascii() and len(word) > 3 and not is_wide_script(word):
+        return word[:-2] if len(word) > 4 else word[:-1]
+    return word[:-1] if word.endswith("s") and len(word) > 3 else word
 
 
 def is_wide_script(text: str) -> bool:

@@ -175,14 +175,7 @@ def _request_words(request: str) -> frozenset[str]:
     """In the singular, without articles and the like."""
     first = next(terms.sentences(before_error(request)), "")
     said = terms.words(first)
-    return frozenset(map(_singular, filter(terms.is_content, said))) or frozenset(said)
-
-
-def _singular(word: str) -> str:
-    """Other alphabets decline more: there the ending goes."""
-    if not word.isascii() and len(word) > 3 and not terms.is_wide_script(word):
-        return word[:-2] if len(word) > 4 else word[:-1]
-    return word[:-1] if word.endswith("s") and len(word) > 3 else word
+    return frozenset(map(terms.singular, filter(terms.is_content, said))) or frozenset(said)
 
 
 def _leans_on(about: Subject, record: Record, candidates: Sequence[Candidate]) -> Candidate | None:
@@ -202,12 +195,10 @@ def rating(about: Subject, one: Candidate) -> float:
     ]
     is_current, leans = one.place == 0, dependence(about.prompt)
     size = max(1.0, one.thread.activations / SMALL_TURNS)
-    said, title = (
-        set(map(_singular, terms.content(text))) for text in (about.prompt, one.thread.title)
-    )
+    shared = terms.count_shared(about.prompt, one.thread.title)
     values = {
         "base": 1.0,
-        "named": min(2, len(said & title)) / 2,  # two words of the title are enough
+        "named": min(2, shared) / 2,  # two words of the title are enough
         "cover": min(1.0, one.cover / (COVERED * size)),
         "size": math.log2(size),
         "files": shared_files(about, one.thread),

@@ -271,10 +271,15 @@ def stop(as_json: bool) -> None:
 def status(as_json: bool) -> None:
     """What it holds and what it did; exit code 3 if none is running."""
     from recollect.daemon import control
-    from recollect.wire import client
+    from recollect.wire import client, lockfile
 
     found = control.status(_place())
     slow = client.explain_starts(_place())
+    if found is None and lockfile.is_held(_place().lock):
+        raise RecollectError(
+            "A daemon is running, but does not answer.",
+            hint="`recollect daemon stop` ends it; the next hook starts a new one.",
+        )
     if found is None:
         hint = (
             "`recollect daemon start` starts one at once." if slow else "The next hook starts one."

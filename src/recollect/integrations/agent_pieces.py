@@ -28,7 +28,7 @@ from recollect.integrations import settings_text
 from recollect.integrations.pieces import Change, Entries, OwnFile, Piece, Receipts, preview
 from recollect.integrations.settings_text import KeyPath, Tree, value_at
 from recollect.model.result import Check, Mark
-from recollect.wire import client, frame, place, stub
+from recollect.wire import client, frame, lockfile, place, stub
 from recollect.wire.place import program_path
 
 HOOKS, SERVER, PLUGIN, SKILL, COMMAND = "hooks", "server", "plugin", "skill", "command"
@@ -321,12 +321,10 @@ def _daemon(home: str) -> Check:
         kind, body = client.ask(at, {"op": "status"}, b"", _ANSWER_S)
     except client.Unanswered as problem:
         why = slow or one_line(str(problem)) or "no answer"
-        return Check(
-            "daemon",
-            Mark.WARN,
-            f"hooks run, but nobody answers them: {why}",
-            "recollect daemon start",
-        )
+        # None is started beside one that hangs.
+        repair = "recollect daemon stop" if lockfile.is_held(at.lock) else "recollect daemon start"
+        detail = f"hooks run, but nobody answers them: {why}"
+        return Check("daemon", Mark.WARN, detail, repair)
     if kind != frame.OK:
         return Check("daemon", Mark.WARN, f"answers with {kind}", "recollect daemon stop")
     status = json.loads(body)

@@ -15,6 +15,8 @@ _MAX_COMMAND_CHARS = 4_000
 _MAX_RULE_CHARS = 2_500  # an imported one may be of any length
 _SHELL_BREAK = re.compile(r"&&|\|\||[;|&\n()`]|\$\(")
 _COMMAND_BREAK = re.compile(r"&&|\|\||;|\n")
+_DOCUMENT = re.compile(r"(?<!<)<<-?[ \t]*[\"']?(?P<end>[A-Za-z_]\w*)")
+_SHELL = re.compile(r"\b(?:(?:ba|da|k|z|fi)?sh|ssh|su|sudo)\b")
 _ASSIGNMENT = re.compile(r"\w+=")
 _PROGRAM, _ARGUMENT = re.compile(r"[\w.+-]{1,40}"), re.compile(r"[\w.:@/+-]{2,60}")
 _PATHLIKE = re.compile(
@@ -34,7 +36,7 @@ _NESTED = frozenset(_TABLE["nested_subcommands"].split())  # these have subcomma
 _NO_SUBCOMMANDS = frozenset(_TABLE["after_a_command"].split())
 _FOLLOWING = re.compile(r"[ \t]+([^\s`]{1,60})(?:[ \t]+([^\s`]{1,60}))?")
 _SUBCOMMAND = re.compile(r"[a-z][\w:.-]*")
-_JAVASCRIPT = "js"
+JAVASCRIPT = "js"
 
 
 class Program(NamedTuple):
@@ -54,11 +56,28 @@ class Call(NamedTuple):
 def read_call(tool: str, given: Mapping[str, object]) -> Call:
     command = given.get("command")
     command = command[:_MAX_COMMAND_CHARS] if isinstance(command, str) else ""
+    text = command
+    command = _without_documents(command)
     commands = tuple(filter(None, map(command_of, (*_COMMAND_BREAK.split(command), command))))
     paths = tuple(value for key in _PATH_KEYS if isinstance(value := given.get(key), str) and value)
     programs = tuple(filter(None, map(_read_program, _SHELL_BREAK.split(command))))
-    text = command or " ".join(paths)[:_MAX_COMMAND_CHARS]
+    text = text or " ".join(paths)[:_MAX_COMMAND_CHARS]
     return Call(tool, programs, commands, paths, bool(_WRITING_KEYS & given.keys()), text)
+
+
+def _without_documents(command: str) -> str:
+    """Without the lines of here-documents: they are written or read, not run, unless a shell reads them."""
+    kept: list[str] = []
+    end = ""
+    for line in command.splitlines():
+        if end:
+            end = "" if line.strip() == end else end
+            continue
+        kept.append(line)
+        found = _DOCUMENT.search(line)
+        if found and not _SHELL.search(line, 0, found.start()):
+            end = found["end"]
+    return "\n".join(kept)
 
 
 def _read_program(part: str) -> Program | None:
@@ -86,7 +105,7 @@ def _read_program(part: str) -> Program | None:
 
 def _without_run(family: str, words: list[str]) -> tuple[str, ...]:
     """`npm run build` is `npm build`; only words that could be subcommands."""
-    if family == _JAVASCRIPT and words[:1] in (["run"], ["run-script"]) and len(words) > 1:
+    if family == JAVASCRIPT and words[:1] in (["run"], ["run-script"]) and len(words) > 1:
         words = words[1:]
     return tuple(word for word in words[:2] if _ARGUMENT.fullmatch(word))
 

@@ -14,14 +14,16 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from recollect.base.shipped import load_table
-from recollect.model.command import Command
-from recollect.recall.call_rules import Call, names_path
+from recollect.model.command import FAMILIES, Command
+from recollect.recall.call_rules import JAVASCRIPT, Call, names_path
 
 _MAX_RULE_CHARS = 600  # a longer text states more than one thing, and none of them plainly
 _MAX_NAME_WORDS = 4
 _MAX_CHOICE_WORDS = 2
 _TOKEN = re.compile(r"`[^`\n]*`|[^\s`]+")
 _PATHLIKE = re.compile(r"[\w@.*~-]*(?:/[\w@.*-]*)+|[\w@*-][\w@.*-]*\.[A-Za-z]\w{0,5}")
+_OPTION = re.compile(r"--?[A-Za-z][\w-]*")
+_RUN = "run"
 _ENDS = (",", ";", ".", ":", "!", "\u2014", "\u2013")
 _STRIP = "\"'()[]{},;:!?\u201c\u201d\u2018\u2019\u00ab\u00bb"
 _TABLE = load_table("recollect.recall", "rule_words.toml")
@@ -37,6 +39,7 @@ _TABLE = load_table("recollect.recall", "rule_words.toml")
     _WIDE,
     _SHOWS,
     _REMOVES,
+    _TASK_RUNNERS,
 ) = (
     frozenset(_TABLE[name].split())
     for name in (
@@ -51,6 +54,7 @@ _TABLE = load_table("recollect.recall", "rule_words.toml")
         "wide",
         "shows",
         "removes",
+        "task_runners",
     )
 )
 _SPELLED = [(re.compile(row["pattern"]), row["says"]) for row in _TABLE["spelled"]]
@@ -80,7 +84,11 @@ class Name(NamedTuple):
 
     @property
     def plain(self) -> frozenset[str]:
-        return frozenset(map(_stem, self.words))
+        """As the words of commands are compared: `npm run dev` is `npm dev`."""
+        program, *rest = self.words
+        if FAMILIES.get(program) == JAVASCRIPT and rest[:1] == [_RUN] and len(rest) > 1:
+            rest = rest[1:]
+        return frozenset(map(_stem, (program, *rest)))
 
 
 class Order(NamedTuple):
@@ -144,10 +152,21 @@ def _judge_orders(orders: Sequence[Order], call: Call, earlier: Sequence[Call]) 
     for order in orders:
         if not _does(call, order.then):
             continue
-        if any(_does(step, order.first) for step in (*earlier, call)):
+        if any(_does(step, order.first) for step in earlier) or _does_in_order(call, order):
             return Verdict.KEPT
         return Verdict.BROKEN if order.first.is_quoted else Verdict.UNKNOWN
     return None
+
+
+def _does_in_order(call: Call, order: Order) -> bool:
+    """Whether the call itself does the first step, and not behind the second."""
+    for command in _acting(call):
+        said = _words_of(command)
+        if order.first.plain <= said:
+            return True
+        if order.then.plain <= said:
+            return False
+    return _does(call, order.first)
 
 
 @lru_cache(maxsize=512)
@@ -183,7 +202,7 @@ class _Reader:
         for token in clause:
             word = token.casefold()
             part = _turn(word, self._part, is_marked=self._is_marked, has_words=bool(self._held))
-            if part is None:
+            if part is None or _is_of_command(self._held, word):
                 self._held.append(token)
             else:
                 self._close_part(word, part)
@@ -252,6 +271,11 @@ def _turn(word: str, part: _Part, *, is_marked: bool, has_words: bool) -> _Part 
     return None
 
 
+def _is_of_command(before: Sequence[str], word: str) -> bool:
+    """`run` in "npm run dev"."""
+    return word == _RUN and bool(before) and before[-1].casefold() in _TASK_RUNNERS
+
+
 def _after_instead(part: _Part, *, has_words: bool) -> _Part:
     """What follows is unwanted, unless what stands before it is."""
     if part is _Part.UNWANTED and has_words:
@@ -302,8 +326,14 @@ def _names(tokens: Sequence[str]) -> list[Name]:
 
 
 def _quoted_names(tokens: Sequence[str]) -> list[Name]:
-    quoted = [token.strip("`").split() for token in tokens if token.startswith("`")]
-    return [Name(tuple(words[:8]), is_quoted=True) for words in quoted if words]
+    """Each piece of code, with the options that are named behind it: "`go test` with -race"."""
+    quoted: list[tuple[str, ...]] = []
+    for token in tokens:
+        if token.startswith("`"):
+            quoted.append(tuple(token.strip("`").split()[:8]))
+        elif quoted and _OPTION.fullmatch(token):
+            quoted[-1] = (*quoted[-1], token)
+    return [Name(words, is_quoted=True) for words in quoted if words]
 
 
 def _does(call: Call, name: Name) -> bool:
