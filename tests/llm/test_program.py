@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +40,18 @@ def run(
         folder=str(folder),
         seconds=seconds,
     )
+
+
+def begin_with(monkeypatch: pytest.MonkeyPatch, *files: Path) -> None:
+    """The time of a program is over no sooner than it has written these: a busy machine may start it late."""
+
+    class Begun(subprocess.Popen[bytes]):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            for path in files:
+                written(path)
+
+    monkeypatch.setattr(subprocess, "Popen", Begun)
 
 
 def alive(pid: int) -> bool:
@@ -96,7 +109,10 @@ DEAF = "[signal.signal(number, signal.SIG_IGN) for number in range(1, 32) if num
     ],
     ids=["closes its output", "ignores every signal", "floods"],
 )
-def test_one_that_does_not_end_by_itself_is_ended(code: str, problem: str, tmp_path: Path):
+def test_one_that_does_not_end_by_itself_is_ended(
+    code: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    begin_with(monkeypatch, tmp_path / "pid")
     ran = run(tmp_path, f"import os, signal, time; {code}", seconds=30 if code is FLOODS else 1)
     assert ran == model_calls.Run(b"", problem)
     assert not alive(written(tmp_path / "pid"))
@@ -163,8 +179,9 @@ ORPHANS = """
     ("then", "problem"), [("print('done')", ""), ("time.sleep(600)", "no answer in time")]
 )
 def test_grandchildren_end_with_it_even_those_that_left_its_group(
-    then: str, problem: str, tmp_path: Path
+    then: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
+    begin_with(monkeypatch, tmp_path / "pid0", tmp_path / "pid1")
     ran = run(tmp_path, ORPHANS + "    " + then, seconds=2 if problem else 30)
     assert ran.problem == problem
     assert [alive(written(tmp_path / name)) for name in ("pid0", "pid1")] == [False, False]
