@@ -47,6 +47,7 @@ TABLES_THAT_DECIDE = (
     "integrations/foreign_memories.json",
     "model/command.json",
     "model/small_talk.json",
+    "recall/rule_words.toml",
     "recall/search_words.json",
     "redact/secrets.json",
 )

@@ -152,7 +152,8 @@ def test_an_edit_that_cannot_be_taken_changes_nothing(script: str, said: str):
     code, told = at_terminal(
         "edit", id, env=editor(script) if script else {"EDITOR": "no-such-editor", "VISUAL": ""}
     )
-    assert (code, said in told.decode()) == (2, True), told
+    # The terminal wraps its lines, the sooner the longer the path of the editor is.
+    assert (code, said in " ".join(told.decode().split())) == (2, True), told
     assert shown(id)[:2] == ("x", "words")
 
 

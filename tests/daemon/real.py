@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -29,6 +30,17 @@ def soon(holds: Callable[[], Any], within_s: float = PATIENCE_S) -> bool:
     while not holds() and time.monotonic() < until_s:
         time.sleep(0.01)
     return bool(holds())
+
+
+def begin_first(monkeypatch: pytest.MonkeyPatch, has_begun: Callable[[], bool]) -> None:
+    """The time of a program that this process starts is over no sooner than it has begun, however late that is."""
+
+    class Begun(subprocess.Popen[bytes]):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            assert soon(has_begun)
+
+    monkeypatch.setattr(subprocess, "Popen", Begun)
 
 
 def alive_in(home: Path) -> list[int]:

@@ -13,7 +13,7 @@ import pytest
 from bench.calls import run_calls
 from recollect.base.paths import find_program
 from recollect.llm import model_calls
-from tests.daemon.real import soon
+from tests.daemon.real import begin_first, soon
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes of POSIX")
 linux = pytest.mark.skipif(
@@ -50,11 +50,13 @@ def alive(pid: int) -> bool:
     return status != "Z"
 
 
+def is_written(path: Path) -> bool:
+    return path.exists() and path.read_text().endswith("\n")
+
+
 def written(path: Path) -> int:
     """The number in a file that another process writes."""
-    assert soon(lambda: path.exists() and path.read_text().endswith("\n")), (
-        f"{path.name} was never written"
-    )
+    assert soon(lambda: is_written(path)), f"{path.name} was never written"
     return int(path.read_text())
 
 
@@ -96,7 +98,10 @@ DEAF = "[signal.signal(number, signal.SIG_IGN) for number in range(1, 32) if num
     ],
     ids=["closes its output", "ignores every signal", "floods"],
 )
-def test_one_that_does_not_end_by_itself_is_ended(code: str, problem: str, tmp_path: Path):
+def test_one_that_does_not_end_by_itself_is_ended(
+    code: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    begin_first(monkeypatch, lambda: is_written(tmp_path / "pid"))
     ran = run(tmp_path, f"import os, signal, time; {code}", seconds=30 if code is FLOODS else 1)
     assert ran == model_calls.Run(b"", problem)
     assert not alive(written(tmp_path / "pid"))
@@ -163,11 +168,13 @@ ORPHANS = """
     ("then", "problem"), [("print('done')", ""), ("time.sleep(600)", "no answer in time")]
 )
 def test_grandchildren_end_with_it_even_those_that_left_its_group(
-    then: str, problem: str, tmp_path: Path
+    then: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
+    pids = (tmp_path / "pid0", tmp_path / "pid1")
+    begin_first(monkeypatch, lambda: all(map(is_written, pids)))
     ran = run(tmp_path, ORPHANS + "    " + then, seconds=2 if problem else 30)
     assert ran.problem == problem
-    assert [alive(written(tmp_path / name)) for name in ("pid0", "pid1")] == [False, False]
+    assert [alive(written(path)) for path in pids] == [False, False]
 
 
 ASKER = """

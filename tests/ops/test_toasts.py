@@ -9,6 +9,7 @@ import pytest
 
 from recollect.app import notices
 from recollect.app.core import App
+from tests.daemon.real import begin_first
 from tests.hooks.talk import Talk
 from tests.ops.ask import pinned
 from tests.ops.conftest import Opens
@@ -101,10 +102,11 @@ def test_a_line_is_shown_as_text_whatever_it_says(app: App, stand_in: Desktop, t
 
 
 def test_one_that_hangs_is_ended_and_none_is_tried_soon(
-    app: App, stand_in: Desktop, monkeypatch: pytest.MonkeyPatch
+    app: App, stand_in: Desktop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(notices, "TOAST_TIMEOUT_S", 0.5)
-    stand_in.does("exec /bin/sleep 600")
+    monkeypatch.setattr(notices, "TOAST_TIMEOUT_S", 0.1)
+    stand_in.does("echo >> begun; exec /bin/sleep 600")
+    begin_first(monkeypatch, (tmp_path / "bin" / "begun").exists)
     notices.toast(app, "one")
     notices.toast(app, "two")
     assert stand_in.said == ["one"]

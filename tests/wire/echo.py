@@ -60,8 +60,8 @@ class EchoServer:
             with suppress(TimeoutError):
                 line, _ = self._line.accept()
                 thread = threading.Thread(target=self._serve, args=(line,))
-                self._open.append(thread)
                 thread.start()
+                self._open.append(thread)  # one that has not begun cannot be waited for
 
     def _serve(self, line: socket.socket) -> None:
         line.settimeout(PATIENCE_S)

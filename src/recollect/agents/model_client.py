@@ -67,8 +67,7 @@ def read_answer(out: bytes) -> Answer:
     if not said.get("is_error") and isinstance(text, str):
         return Answer(text, tokens)
     # That nobody is logged in stands in the result, that it had too few turns in the subtype.
-    subtype = str(said.get("subtype", ""))
-    why = (
-        subtype if subtype.startswith("error") else one_line(text) if isinstance(text, str) else ""
-    )
+    why = str(said.get("subtype", ""))
+    if not why.startswith("error"):
+        why = one_line(text) if isinstance(text, str) else ""
     return Answer(tokens=tokens, problem=f"it said: {clip(why, 80) or 'nothing'}")

@@ -61,12 +61,11 @@ class Codex(Agent, host="codex"):
             for one in (command if isinstance(command, list) else [command])
             if isinstance(one, str)
         ]
-        is_shell = len(words) > 2 and words[1].startswith(
-            "-"
-        )  # its name and option, then the command itself
-        return (
-            found if found.what else replace(found, what=words[-1] if is_shell else " ".join(words))
-        )
+        if found.what:
+            return found
+        # A shell's name and option, then the command itself.
+        is_shell = len(words) > 2 and words[1].startswith("-")
+        return replace(found, what=words[-1] if is_shell else " ".join(words))
 
     # Its transcripts
 

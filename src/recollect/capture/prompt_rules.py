@@ -393,9 +393,8 @@ def traits(pieces: Sequence[Piece], number: int) -> set[str]:
     for match in islice(_CUES.token.finditer(piece.seen), _MAX_TOKENS):
         kind, text = match.lastgroup, match.group()
         if kind == "word":  # a name with capitals inside, an underscore or a bracket is none
-            words.append(
-                "<name>" if text[1:] != text[1:].lower() and not text.isupper() else text.lower()
-            )
+            is_name = text[1:] != text[1:].lower() and not text.isupper()
+            words.append("<name>" if is_name else text.lower())
         else:  # paths and numbers are classes
             words.append(text if kind == "mark" else f"<{kind}>")
     bones = [

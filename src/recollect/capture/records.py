@@ -211,10 +211,10 @@ def _best_outcome(lines: Sequence[Line], least: float) -> str:
         rated.append((worth, -number, text))
     rated.sort(reverse=True)
     best = [one for one in rated[:2] if one[0] > least]
-    if len(best) == 2 and (
-        sum(len(text) for *_, text in best) >= ENDED_CHARS or best[1][0] < best[0][0] - 1.5
-    ):
-        best.pop()
+    if len(best) == 2:
+        (worth, _, first), (next_worth, _, second) = best
+        if len(first) + len(second) >= ENDED_CHARS or next_worth < worth - 1.5:
+            best.pop()
     return " ".join(text.removesuffix(":") for _, _, text in sorted(best, key=lambda one: -one[1]))
 
 

@@ -165,9 +165,8 @@ def _find_op(path: tuple[str, ...]) -> tuple[Op, list[str]] | None:
 
 
 def _below(path: tuple[str, ...]) -> list[Op]:
-    return [
-        op for op in OPS if (words := tuple(op.name.split()))[: len(path)] == path and words != path
-    ]
+    prefix = " ".join((*path, ""))
+    return [op for op in OPS if op.name.startswith(prefix)]
 
 
 _EPILOG = (

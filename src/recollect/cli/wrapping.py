@@ -72,8 +72,6 @@ def _hanging_indent(line: str, *, most: int) -> str:
 
 
 def text_width(text: str) -> int:
-    return (
-        len(text)
-        if text.isascii()
-        else sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
-    )
+    if text.isascii():
+        return len(text)
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)

@@ -234,10 +234,11 @@ class Apps:
 
     def background_app(self, root: str) -> WarmApp:
         entry = next((entry for key, entry in reversed(self._entries()) if key[1] == root), None)
-        project = (
-            entry.app.project if entry else self._project(root) if root != NO_PROJECT else None
-        )
-        settings = self._settings(project, entry.environ if entry else {})
+        if entry is not None:
+            project, environ = entry.app.project, entry.environ
+        else:
+            project, environ = None if root == NO_PROJECT else self._project(root), {}
+        settings = self._settings(project, environ)
         # The model that the home's settings name now: a project that nobody used since may still have another, and the
         # two would take turns in loading theirs and in removing each other's vectors.
         settings = settings.with_value(_MODEL, self._settings(None, {}).text(_MODEL))

@@ -399,11 +399,9 @@ def _plan(piece: Piece, receipts: Receipts, *, wanted: bool) -> tuple[Change, Fi
         raise LeftAlone(f"{piece.path}, {problem}") from None
     if edit.content == found.content:
         return Change.SAME if wanted else Change.ABSENT, found, edit
-    return (
-        Change.REMOVED if not wanted else Change.RENEWED if edit.was_there else Change.ADDED,
-        found,
-        edit,
-    )
+    if not wanted:
+        return Change.REMOVED, found, edit
+    return Change.RENEWED if edit.was_there else Change.ADDED, found, edit
 
 
 @contextmanager

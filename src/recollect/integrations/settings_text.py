@@ -112,14 +112,18 @@ class _Container(NamedTuple):
     children: tuple[_Child, ...]
 
 
+def _blank_comment(found: re.Match[str]) -> str:
+    """A comment as blanks; the pattern finds strings, too, so that none inside a string is taken for one."""
+    said = found[0]
+    return said if said.startswith('"') else re.sub(r"\S", " ", said)
+
+
 def _plain(form: Form, text: str) -> str:
     """A text of the same length and meaning, without a byte order mark, comments and trailing commas."""
     if text.startswith(_BOM):
         text = " " + text[1:]
     if form is Form.COMMENTED:
-        text = _COMMENT.sub(
-            lambda found: found[0] if found[0][0] == '"' else re.sub(r"\S", " ", found[0]), text
-        )
+        text = _COMMENT.sub(_blank_comment, text)
         text = _TRAILING_COMMA.sub(lambda found: found[1] or " ", text)
     return text
 

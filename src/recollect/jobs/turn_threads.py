@@ -102,7 +102,7 @@ def _keep_vectors(app: App, store: Store, threads: list[str], prepared: list[Pre
         kept.append((one.entry.id, b64encode(one.asked.vector).decode("ascii")))
         model = one.asked.model
     if kept:
-        first = kept[0][0]
+        first, _ = kept[0]
         before = TURN_VECTORS.read(store, first).turns
         TURN_VECTORS.write(store, TurnVectors(model, (*before, *kept)), first)
 

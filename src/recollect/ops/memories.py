@@ -512,9 +512,9 @@ def _reach(app: App, undone: Sequence[tuple[Scope, Entry]], *, is_named: bool) -
         return
     if all(scope is Scope.USER for scope, _ in undone):
         yield "It was for every project."
-    at = undone[0][1].at
-    if not is_named and app.clock.now().days_since(at) >= _LONG_AGO_DAYS:
-        yield f"It was made {local_minute(at)} and was the last change in {app.project.name}."
+    _, entry = undone[0]
+    if not is_named and app.clock.now().days_since(entry.at) >= _LONG_AGO_DAYS:
+        yield f"It was made {local_minute(entry.at)} and was the last change in {app.project.name}."
 
 
 def _in_words(app: App, done: Done, *, is_redo: bool) -> Done:

@@ -69,9 +69,9 @@ def save(
         )
     scope = memories.scope_of(not project)
     app.require_scope(scope)
-    folder = _join(
-        page.MEMORY if project else "", page.INBOX if inbox else "", page.ALWAYS if always else ""
-    )
+    folder = page.MEMORY if project else ""
+    if inbox or always:
+        folder = _join(folder, page.INBOX if inbox else page.ALWAYS)
     change = _new_file(app, scope, folder, text, title, tags, group or "", "")
     return vault_sync.change_files(
         app, scope, {change: change.new}, "note save", f"Saved {change.new_path}."

@@ -479,9 +479,8 @@ class _Player:
             elif self.asked and self.asked[-1].session == part.session:
                 asked, use = self.asked[-1], act.use
                 if sum(map(len, asked.did)) < _DID_CHARS:
-                    asked.did.append(
-                        act.text if act.speaker is Speaker.AGENT else use.what if use else ""
-                    )
+                    used = use.what if use else ""
+                    asked.did.append(act.text if act.speaker is Speaker.AGENT else used)
                 asked.files.update(use.files if use else ())
 
     def _begin(self, session: str, at: Moment) -> None:

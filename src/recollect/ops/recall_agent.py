@@ -103,9 +103,9 @@ def make_candidates(app: App, text: str, memories: Sequence[Memory]) -> tuple[Ca
     candidates, paths = [], Counter(memory.path for memory in memories if isinstance(memory, Note))
     for memory in memories:
         title, body = plain(memory.title, _TITLE_CHARS), plain(memory.body, _LINE_CHARS)
-        about = (
-            body if body.startswith(title.rstrip("…")) else f"{title} - {body}" if body else title
-        )
+        about = body
+        if not body.startswith(title.rstrip("…")):
+            about = f"{title} - {body}" if body else title
         name, words = memory.id, tuple[str, ...]()
         if isinstance(memory, Note):
             name = (

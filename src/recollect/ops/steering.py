@@ -367,4 +367,6 @@ def _find_close(
         if threads[a].lane is threads[b].lane
     ]
     left = max(0, missing - len(more))
-    return pairs, (f"{left:,} passages have no vector yet and were not compared.",) if left else ()
+    if not left:
+        return pairs, ()
+    return pairs, (f"{left:,} passages have no vector yet and were not compared.",)

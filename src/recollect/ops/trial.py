@@ -125,11 +125,9 @@ def _judged(
         memory, parts = hit.memory, {name: round(value, 4) for name, value in hit.components}
         if not is_best and (memory.id in ours or hit.score < _NEAR):
             continue
-        reason = (
-            ""
-            if is_best and memory.id in shown
-            else drops.get(memory.id, _NO_ROOM if is_best else "recall is off")
-        )
+        reason = ""
+        if not is_best or memory.id not in shown:
+            reason = drops.get(memory.id, _NO_ROOM if is_best else "recall is off")
         # Without a floor the limit or a better one kept it out; with it, that it is less certain.
         is_told_at_no_floor = is_best or reason in _NOT_WITHOUT_FLOOR
         if is_told_at_no_floor and floor > _max_floor(hit):

@@ -157,10 +157,8 @@ def _match_words(
     rarity: Mapping[str, float], passages: list[TermValues], all_rarity: float
 ) -> WordMatch:
     if len(passages) == 1:  # most have one, and hundreds are matched for a question
-        best, covered = (
-            sum([value for _, value in passages[0]]),
-            sum([rarity[term] for term, _ in passages[0]]),
-        )
+        best = sum([value for _, value in passages[0]])
+        covered = sum([rarity[term] for term, _ in passages[0]])
         return WordMatch(best, best, covered / all_rarity, passages[0])
     strongest = dict(passages[0])
     for term, value in (pair for values in passages[1:] for pair in values):

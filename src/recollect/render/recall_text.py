@@ -74,7 +74,9 @@ def time_span(minutes: int) -> str:
 def short_span(minutes: int) -> str:
     """The same for a column: `5 min`, `3 h`, `12 d`."""
     count, _, unit = time_span(minutes).partition(" ")
-    return f"{count} {'min' if unit.startswith('min') else unit[0]}" if unit else ""
+    if not unit:
+        return ""
+    return f"{count} min" if unit.startswith("min") else f"{count} {unit[0]}"
 
 
 def recall_text(
@@ -96,9 +98,8 @@ def recall_text(
         text = memory_text(
             before, now=now, ask=door.ask, max_chars=room, offset=recalled.offset, marks=_marks(one)
         )
-        return "\n\n".join(
-            (head, text, *(links if len("\n\n".join((text, *links))) <= room else ()))
-        )
+        whole = "\n\n".join((text, *links))
+        return f"{head}\n\n{whole if len(whole) <= room else text}"
     kept: list[str] = []
     room = max_chars - len(_CUT) - 2
     for block in _blocks(recalled, now, door):

@@ -244,10 +244,8 @@ class PostgresStore(Journal, TeamSearch):
         )
 
     def tally(self, since: Moment) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-        kinds, lanes = (
-            dict(self._every(f"SELECT {column}, count(*) FROM memory GROUP BY {column}"))  # noqa: S608
-            for column in ("kind", "lane")
-        )
+        counted = "SELECT {0}, count(*) FROM memory GROUP BY {0} ORDER BY {0}"
+        kinds, lanes = (dict(self._every(counted.format(name))) for name in ("kind", "lane"))
         minutes: Counter[str] = Counter()
         sql = "SELECT left(right(id, 22), 13), count(*) FROM memory WHERE id > ? AND id < ? GROUP BY 1"
         for kind in kinds:
@@ -292,11 +290,11 @@ class PostgresStore(Journal, TeamSearch):
             "SELECT max(seq) FROM (SELECT seq FROM memory WHERE seq > ? ORDER BY seq LIMIT ?) page",
         )
         while (to := self._value(sql, last, _PAGE)) is not None:
-            yield self._passages("p.memory_seq > ? AND p.memory_seq <= ?", last, to)
+            yield self._passages("p.memory_seq > ? AND p.memory_seq <= ? ORDER BY p.seq", last, to)
             last = to
 
     def verify(self, progress: Progress = silent) -> list[Finding]:
-        """Sees one moment: others may write meanwhile."""
+        """Sees one moment: others may write meanwhile. The same damage is told in the same order."""
         checks: dict[str, Callable[[], Iterator[Finding]]] = {
             **{name: partial(self._ask, sql) for name, sql in _QUERIES.items()}, "rows": self._check_rows,
             "vectors": self._check_vectors, "journal": self._check_journal, "passages": self._check_passages,
@@ -313,13 +311,14 @@ class PostgresStore(Journal, TeamSearch):
         return found
 
     def _ask(self, sql: str) -> Iterator[Finding]:
-        return (Finding(*map(str, row)) for row in self._every(sql))
+        return (Finding(*row) for row in sorted(self._every(sql)))
 
     def _check_rows(self) -> Iterator[Finding]:
         for table in _HASHED:
             key = rows.KEYS[table]
             named = ", ".join(f'"{name}"' for name in key)
-            for row in self._every(f"SELECT {named}, {rows.select(table)}, hash FROM {table}"):  # noqa: S608
+            sql = f"SELECT {named}, {rows.select(table)}, hash FROM {table} ORDER BY {named}"  # noqa: S608
+            for row in self._every(sql):
                 if rows.seal(row[len(key) : -1]) != row[-1]:
                     yield Finding(
                         table,
@@ -338,7 +337,7 @@ class PostgresStore(Journal, TeamSearch):
 
     def _check_journal(self) -> Iterator[Finding]:
         sql = """SELECT seq, plan, ARRAY(SELECT m.id FROM journal_memory m WHERE m.seq = j.seq)
-                 FROM journal j WHERE plan IS NOT NULL"""
+                 FROM journal j WHERE plan IS NOT NULL ORDER BY seq"""
         for seq, plan, listed in self._every(sql):
             if set(listed) != ids_in(json.loads(plan)):
                 yield Finding(

@@ -140,10 +140,8 @@ class SqliteStore(Journal, Search):
 
     def tally(self, since: Moment) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
         """Minutes by the ids, which hold the time and are indexed: a table of long texts is slow to go through."""
-        kinds, lanes = (
-            dict(self._every(f"SELECT {column}, count(*) FROM memory GROUP BY {column}"))  # noqa: S608
-            for column in ("kind", "lane")
-        )
+        counted = "SELECT {0}, count(*) FROM memory GROUP BY {0} ORDER BY {0}"
+        kinds, lanes = (dict(self._every(counted.format(name))) for name in ("kind", "lane"))
         minutes: Counter[str] = Counter()
         sql = "SELECT substr(id, -22, 13), count(*) FROM memory WHERE id > ? AND id < ? GROUP BY 1"
         for kind in kinds:
@@ -214,7 +212,8 @@ class SqliteStore(Journal, Search):
             tokenizer.register(fresh)
             connect.build(fresh)
             sql = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
-            for kind, name, table, text in set(fresh.execute(sql)) ^ set(self._db.execute(sql)):
+            differing = set(fresh.execute(sql)) ^ set(self._db.execute(sql))
+            for kind, name, table, text in sorted(differing, key=str):
                 yield Finding(
                     "schema",
                     str(name),

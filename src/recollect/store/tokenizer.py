@@ -78,12 +78,8 @@ def _enriched(utf8: bytes, tokens: list[Token], stem: Callable[[str], str]) -> I
         if not word.isascii() and any(found[1] for found in _cjk().finditer(word)):
             for found in _cjk().finditer(word):  # each character of a run, and the pair it begins
                 end = start + len(found[0].encode())
-                yield (
-                    start,
-                    end,
-                    found[1] or stem(found[0]),
-                    *([found[1] + found[2]] if found[2] else ()),
-                )
+                term = found[1] or stem(found[0])
+                yield (start, end, term, found[1] + found[2]) if found[2] else (start, end, term)
                 start = end
             continue
         is_mixed = not (word.islower() or word.isupper() or word[1:].islower() or word.isdigit())

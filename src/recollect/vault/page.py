@@ -179,9 +179,11 @@ def place_of(path: str) -> Place:
     top = folders.pop(0) if folders and folders[0] in (MEMORY, COLD) else ""
     first = folders[0] if folders else ""
     is_archived = top == COLD or first == ARCHIVE
-    status = (
-        Status.ARCHIVED if is_archived else Status.CANDIDATE if first == INBOX else Status.ACTIVE
-    )
+    status = Status.ACTIVE
+    if is_archived:
+        status = Status.ARCHIVED
+    elif first == INBOX:
+        status = Status.CANDIDATE
     return Place(top, tuple(folders), status)
 
 
