@@ -135,7 +135,7 @@ def test_work_trees_read_their_own_head_and_a_borrowing_clone_what_it_borrows_if
     expected = roots_by_git(origin)[-1]
 
     assert read(tmp_path / "tree").first_commit(MANY).id == roots_by_git(tmp_path / "tree")[-1]
-    assert read(tmp_path / "borrower", follow_alternates=True).first_commit(MANY).id == expected
+    assert read(tmp_path / "borrower", may_lead_out=True).first_commit(MANY).id == expected
     unread = read(tmp_path / "borrower").first_commit(MANY)
     assert (unread.id, "cannot be read" in unread.why_not) == ("", True)
 
@@ -280,6 +280,42 @@ def test_head_leads_nowhere_out_of_the_repository(ref: str, victim: Path, tmp_pa
     (victim / "secret").write_text(f"{id}\n")
     set_head(victim, f"ref: {ref}")
     assert Repository(victim / ".git", victim / ".git").head() is None
+
+
+def fan_out(folder: Path) -> str:
+    """The folder of the object that HEAD names."""
+    return f"objects/{git(folder, 'rev-parse', 'HEAD')[:2]}"
+
+
+LINKED: dict[str, Callable[[Path], str]] = {
+    "refs": lambda _: "refs",
+    "a folder of refs": lambda _: "refs/heads",
+    "objects": lambda _: "objects",
+    "packs": lambda _: "objects/pack",
+    "a folder of objects": fan_out,
+}
+
+
+@posix
+@pytest.mark.parametrize("place", LINKED.values(), ids=LINKED)
+def test_a_linked_folder_in_a_repository_leads_out_only_where_that_was_asked_for(
+    place: Callable[[Path], str], tmp_path: Path
+):
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    git(folder, "init", "-b", "main")
+    commit_in(folder)
+    if place(folder) == "objects/pack":
+        git(folder, "repack", "-ad")
+    expected = roots_by_git(folder)[-1]
+    linked = folder / ".git" / place(folder)
+    linked.rename(tmp_path / "elsewhere")
+    linked.symlink_to(tmp_path / "elsewhere")
+    assert roots_by_git(folder) == [expected], "git follows it"
+
+    assert Repository(folder / ".git", folder / ".git").first_commit(MANY).id == ""
+    asked = Repository(folder / ".git", folder / ".git", may_lead_out=True)
+    assert asked.first_commit(MANY).id == expected
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)

@@ -60,6 +60,25 @@ NAMED = {
     "th": ("รหัสผ่าน: {}", "รหัสผ่านคือ{}"),
     "tr": ("şifre: {}", "Şifre {}"),
 }
+# How people say that one was changed, or hand over a login.
+CHANGED = (
+    "the db password is now {}",
+    "the new admin password will be {}",
+    "das neue DB-Passwort heißt {}",
+    "j'ai changé le mot de passe en {}",
+    "le mot de passe sera {} dès lundi",
+    "he cambiado la contraseña a {}",
+    "la nueva contraseña del servidor será {}",
+    "я сменил пароль на {}",
+    "новый пароль от базы теперь {}",
+    "пароль будет {}",
+    "密码我改成了 {}",
+    "密码已设为 {}",
+    "Zugangsdaten: deploy / {}",
+    "identifiants : deploy / {}",
+    "credenciales: deploy / {}",
+    "credenciais: deploy / {}",
+)
 # What speaks of passwords and is none.
 ORDINARY = (
     "пароль нужно сменить в файле auth/reset.py",
@@ -70,6 +89,17 @@ ORDINARY = (
     "wachtwoord vergeten? zie reset.ts",
     "токен обновляется в refresh_token.ts",
     "the password field is required, and pw is its short name",
+    "the password field has a max-length-128 attribute",
+    "the password check now uses argon2id-v13",
+    "he cambiado la contraseña a un campo varchar2",
+    "la contraseña en config2.yaml no se usa",
+    "la contraseña será validada en login2.component.ts",
+    "c'est le mot de passe, j'ai mis en place page2.html",
+    "пароль на staging2.example.com просрочен",
+    "пароль теперь в auth/reset2.py",
+    "密码改成了 bcrypt2 算法",
+    "密码改为 8 位以上",
+    "identifiants : voir docs/ids-2024.md / page2",
     "heslo je povinné pole, viz login.py",
     "salasana on vaihdettava 90 päivän välein",
     "passordet er utløpt, se reset.ts",
@@ -92,7 +122,9 @@ def one_of_each_kind() -> list[Sample]:
 
 
 @pytest.mark.parametrize(
-    "text", [text for texts in NAMED.values() for text in texts], ids=lambda text: text[:20]
+    "text",
+    [*(text for texts in NAMED.values() for text in texts), *CHANGED],
+    ids=lambda text: text[:20],
 )
 def test_a_password_that_its_words_give_away_is_taken_out(text: str):
     password = PASSWORD.format(3)
@@ -156,7 +188,7 @@ def test_no_secret_stands_anywhere_on_the_disk(tmp_path: Path, part: int):
         (frames[number % len(frames)].format(sample.text), sample.secret)
         for number, sample in enumerate(samples)
     ]
-    named = [text for texts in NAMED.values() for text in texts]
+    named = [*(text for texts in NAMED.values() for text in texts), *CHANGED]
     passwords = [PASSWORD.format(number) for number in range(len(named))]
     said += [
         (text.format(password), password) for text, password in zip(named, passwords, strict=True)

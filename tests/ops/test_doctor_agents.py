@@ -248,6 +248,19 @@ def test_only_ours_counts_and_only_where_it_is_on(
     assert default_agent().addon(app.places) is None
 
 
+def test_settings_to_which_a_link_leads_out_of_the_project_switch_no_plugin(
+    app: App, tmp_path: Path
+):
+    plug(tmp_path, on=False)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "settings.json").write_text(json.dumps({"enabledPlugins": {NAME: True}}))
+
+    (Path.cwd() / ".claude").symlink_to(outside)
+
+    assert default_agent().addon(app.places) is None
+
+
 @pytest.mark.parametrize(
     "broken", ["", "[]", "{", '{"plugins": 3}', '{"plugins": {"recollect@recollect": "x"}}']
 )

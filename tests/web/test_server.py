@@ -286,6 +286,26 @@ def test_a_write_that_comes_from_elsewhere_is_refused(ui: Ui, headers: dict[str,
     assert ui.world.json("log", "--limit", "1") == before
 
 
+@pytest.mark.parametrize(
+    ("name", "other"), [("Origin", "http://evil.example"), ("Sec-Fetch-Site", "cross-site")]
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_write_that_names_two_origins_is_refused(ui: Ui, name: str, other: str, is_first: bool):
+    own = {"Origin": ui.base, "Sec-Fetch-Site": "same-origin"}
+    sent = [*own.items()]
+    sent.insert(0 if is_first else len(sent), (name, other))
+    line = http.client.HTTPConnection(ui.host, timeout=WAIT_S)
+    line.putrequest("POST", f"{ui.project}/do/rule-add")
+    for header, value in [*sent, ("Cookie", ui.cookie), ("Content-Length", "0")]:
+        line.putheader(header, value)
+    line.endheaders()
+
+    status = line.getresponse().status
+    line.close()
+
+    assert status == 403
+
+
 def test_a_write_without_any_origin_is_refused(ui: Ui):
     assert ui.ask("POST", f"{ui.project}/do/rule-add", b"text=x").status == 403
 

@@ -117,12 +117,8 @@ class ClaudeMemory(Agent):
         )
 
     def addon(self, places: Places) -> Addon | None:
-        folder, project = self.folder(places), places.project
-        near = (
-            [project / ".claude" / name for name in ("settings.local.json", "settings.json")]
-            if project
-            else []
-        )
+        folder = self.folder(places)
+        near = _settings_within(places.project) if places.project else []
         switches = [
             inner(_json(file), "enabledPlugins") for file in (*near, folder / "settings.json")
         ]
@@ -158,6 +154,13 @@ def project_name(root: str) -> str:
         number, digit = divmod(number, 36)
         digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
     return f"{name[:_PROJECT_NAME_UNITS]}-{digits or '0'}"
+
+
+def _settings_within(project: Path) -> list[Path]:
+    """The project's own settings, the nearest first; without those to which a link leads out of it."""
+    files = [project / ".claude" / name for name in ("settings.local.json", "settings.json")]
+    root = os.path.realpath(project)
+    return [file for file in files if Path(os.path.realpath(file)).is_relative_to(root)]
 
 
 def _json(path: Path) -> Mapping[str, object]:

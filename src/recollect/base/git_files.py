@@ -2,7 +2,8 @@
 
 Never runs git: git obeys the repository's own configuration, which can name programs (a promisor's upload-pack,
 fsmonitor, hooks, filters), and a stranger may have written it. Here every file is only data: it must be a regular one,
-is read up to a limit, and nothing in it leads to another place, but for alternates where the caller asks for them.
+is read up to a limit, and nothing in it leads to another place, but for alternates and linked folders where the caller
+says that it may.
 
 Understands loose objects and packs (index version 2, both kinds of delta), SHA-1 and SHA-256. Does not understand
 reftables, grafts or replacements; a history that cannot be followed to its end has no first commit.
@@ -72,10 +73,10 @@ class _Budget:
 class Repository:
     """`git_dir` is where HEAD is; `common_dir` where all work trees have their objects, refs and configuration."""
 
-    def __init__(self, git_dir: Path, common_dir: Path, *, follow_alternates: bool = False) -> None:
+    def __init__(self, git_dir: Path, common_dir: Path, *, may_lead_out: bool = False) -> None:
         self._git_dir = git_dir
         self._common_dir = common_dir
-        self._follow_alternates = follow_alternates
+        self._may_lead_out = may_lead_out
         self._budget = _Budget()
 
     @cached_property
@@ -99,9 +100,14 @@ class Repository:
     def _stores(self) -> list[_ObjectStore]:
         own = self._common_dir / "objects"
         folders = [own]
-        if self._follow_alternates:
+        if self._may_lead_out:
             folders += _alternates(own)
-        return [_ObjectStore(folder, self._id_bytes, self._budget) for folder in folders]
+        elif os.path.islink(own):
+            folders = []
+        return [
+            _ObjectStore(folder, self._id_bytes, self._budget, may_lead_out=self._may_lead_out)
+            for folder in folders
+        ]
 
     def _commit(self, id: bytes) -> Commit | None:
         for store in self._stores:
@@ -130,6 +136,10 @@ class Repository:
     def _read_ref(self, name: str) -> str:
         parts = name.split("/")
         if parts[0] != "refs" or not all(parts) or ".." in parts:
+            return ""
+        folders = [Path(*parts[:count]) for count in range(1, len(parts))]
+        leads_out = any(os.path.islink(self._common_dir / folder) for folder in folders)
+        if leads_out and not self._may_lead_out:
             return ""
         return _read_line(self._common_dir / name) or self._packed_refs.get(name, "")
 
@@ -222,13 +232,19 @@ def normal_remote(url: str) -> str:
 
 
 class _ObjectStore:
-    def __init__(self, folder: Path, id_bytes: int, budget: _Budget) -> None:
+    def __init__(self, folder: Path, id_bytes: int, budget: _Budget, *, may_lead_out: bool) -> None:
         self._folder = folder
         self._id_bytes = id_bytes
         self._budget = budget
+        self._may_lead_out = may_lead_out
+
+    def _leads_out(self, name: str) -> bool:
+        return not self._may_lead_out and os.path.islink(self._folder / name)
 
     @cached_property
     def _packs(self) -> list[_Pack]:
+        if self._leads_out("pack"):
+            return []
         try:
             names = sorted(os.listdir(self._folder / "pack"))
         except OSError:
@@ -250,6 +266,8 @@ class _ObjectStore:
         return b""
 
     def _read_loose(self, name: str) -> bytes:
+        if self._leads_out(name[:2]):
+            return b""
         path = self._folder / name[:2] / name[2:]
         try:
             packed = read_limited(path, _MAX_OBJECT_BYTES)

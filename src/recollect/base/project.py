@@ -266,7 +266,7 @@ def linked_repository(project: Project) -> Repository | None:
     from recollect.base.git_files import Repository
 
     head_dir = _git_dir(str(project.root)) or git_dir
-    return Repository(Path(head_dir), Path(git_dir), follow_alternates=True)
+    return Repository(Path(head_dir), Path(git_dir), may_lead_out=True)
 
 
 def claim(projects: Path, project: Project, fresh: str) -> Project:

@@ -54,20 +54,30 @@ _TAG = re.compile(
     r"<(?=\s*(?:/\s*)?(?:[a-z]\w*[-_:]\w|(?:system|human|user|assistant|invoke|parameter|thinking|result|tool|function)\b))",
     re.IGNORECASE,
 )
-# What cannot be seen tells a reader nothing, and a model perhaps something: controls, bidi, zero-width, selectors.
+# What begins a turn in the templates of models, which some programs read wherever it stands: `<|im_start|>`, `<s>`,
+# `[INST]`.
+_TURN = re.compile(
+    r"<(?=[|\uff5c][^\s<>|\uff5c]{1,40}[|\uff5c]>|/?(?:s|bos|eos)>|<?/?sys>>)|\[(?=/?inst\])",
+    re.IGNORECASE,
+)
+# What cannot be seen tells a reader nothing, and a model perhaps something: controls, bidi, zero-width, and what
+# Unicode says is not drawn (selectors, joiners, fillers).
 _VISIBLE = re.compile(r"[ -~\n\t]*")
-_SELECTOR = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_NOT_DRAWN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 _INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Cn"})
 
 
 def neutral(text: str) -> str:
     """The same words, unable to pass for ours or a host's, or to hide anything. Never longer."""
     if not _VISIBLE.fullmatch(text):  # nearly every text is visible ASCII alone
-        kept = _SELECTOR.sub("", text)
+        kept = _NOT_DRAWN.sub("", text)
         text = "".join(
             char for char in kept if char in "\n\t" or unicodedata.category(char) not in _INVISIBLE
         )
-    return _TAG.sub("\u2039", _OWN.sub("(", text))
+    text = _TAG.sub("\u2039", _OWN.sub("(", text))
+    return _TURN.sub(lambda begin: "(" if begin.group() == "[" else "\u2039", text)
 
 
 def plain(text: str, max_chars: int) -> str:

@@ -91,12 +91,14 @@ class Guard:
         return None
 
     def _check_origin(self, method: str, headers: Headers) -> HTMLResponse | None:
-        """A page of another origin may neither write nor read, even if it knew the address."""
-        site = headers.get("sec-fetch-site", "same-origin")
+        """A page of another origin may neither write nor read, even if it knew the address. Nobody may say two things:
+        no browser does."""
+        sites = headers.getlist("sec-fetch-site") or ["same-origin"]
         if method in _WRITES:
-            is_ours = headers.get("origin") == f"http://{headers['host']}" and site == "same-origin"
+            own = [f"http://{headers['host']}"]
+            is_ours = headers.getlist("origin") == own and sites == ["same-origin"]
         else:
-            is_ours = site in ("same-origin", "none")
+            is_ours = sites in (["same-origin"], ["none"])
         if is_ours:
             return None
         return notice(403, "Request refused", "Only this page itself may ask for this.")
