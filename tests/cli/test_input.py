@@ -36,7 +36,7 @@ def test_a_dash_reads_standard_input():
 def test_ten_megabytes_on_standard_input_are_refused_in_words():
     ran = run("pin", "-", stdin=b"x" * 10_000_000)
     assert ran.code == 2
-    assert "10,000,000 characters; at most 250,000 are kept" in ran.err
+    assert "10,000,000 characters; at most 150,000 are kept" in ran.err
     assert run("pin", "-", stdin=b"x" * 20_000_001).code == 2
 
 

@@ -72,7 +72,7 @@ def test_what_is_pinned_comes_back_word_for_word(shared: House):
 BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("ai_pin", {"content": ""}, "nothing to pin"),
     ("ai_pin", {"content": " \n"}, "nothing to pin"),
-    ("ai_pin", {"content": "x" * 1_000_001}, "at most 250,000 are kept"),
+    ("ai_pin", {"content": "x" * 1_000_001}, "at most 150,000 are kept"),
     ("ai_recall", {"query": ""}, "the question is empty"),
     ("ai_focus", {"topic": " "}, "no topic"),
     ("ai_unfocus", {"topic": "nothing"}, "no focus on"),

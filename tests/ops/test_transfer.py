@@ -32,6 +32,7 @@ from recollect.model.result import Scope
 from recollect.model.session import Act, Speaker
 from recollect.ops import imports, memories, notes, rules, transfer
 from recollect.ops.transfer import Shape, checksum, export, import_jsonl
+from recollect.redact.redactor import Cleaned
 from tests.naughty import NAUGHTY
 from tests.ops.ask import files, keep, kept, made, pinned, states
 from tests.ops.conftest import Opens
@@ -780,3 +781,40 @@ def test_a_rule_that_a_file_repeats_is_judged_once(
     )
     imports.rules_file(app, str(file))
     assert sorted(judged) == ["We deploy on Tuesdays.", "We keep the tests beside the code."]
+
+
+def test_a_file_of_more_rules_than_anybody_follows_is_refused(app: App, tmp_path: Path):
+    file = tmp_path / "rules.md"
+    file.write_text("- We deploy on Tuesdays.\n" * 2_000)
+    imports.rules_file(app, str(file))
+    assert len(all_kept(app)) == 1
+    with file.open("a") as more:
+        more.write("- We deploy on Fridays.\n" * 100_000)
+    with pytest.raises(BadInput, match="more than 2,000 items") as problem:
+        imports.rules_file(app, str(file))
+    assert "Nothing was imported" in problem.value.hint
+
+
+def test_of_a_long_note_what_is_far_beyond_the_limit_is_not_looked_at_and_no_secret_is_cut_in_two(
+    open_app: Opens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("MEMORY_MAX_BODY_CHARS", "1000")
+    app = open_app()
+    looked_at: list[str] = []
+    clean = app.redactor.clean
+
+    def watched(text: str) -> Cleaned:
+        looked_at.append(text)
+        return clean(text)
+
+    monkeypatch.setattr(app.redactor, "clean", watched)
+    secret = "hunter2-" + "Zk9x" * 12
+    lines = f"The password is {secret} on this host.\n" * 25_000
+    (tmp_path / "note.md").write_text(f"The hosts of the shop are listed here.\n{lines}")
+
+    imports.memory_folder(app, str(tmp_path))
+
+    (note,) = all_kept(app)
+    assert max(map(len, looked_at)) < 30_000
+    assert len(note.body) <= 1_000
+    assert "hunter2" not in note.body

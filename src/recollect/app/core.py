@@ -268,7 +268,7 @@ class App:
         counting = (
             ""
             if length == len(text)
-            else f", which count as {length:,} (Chinese, Japanese and Korean ones three)"
+            else f", which count as {length:,} (Chinese, Japanese and Korean ones four)"
         )
         raise BadInput(
             f"The {name} has {len(text):,} characters{counting}; at most {limit:,} are kept.",

@@ -20,7 +20,7 @@ _UNSAFE = re.compile(
 )
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"\s+")
-_LINE_MARKS = re.compile(r"(?:[#>*-]+(?=\s|$)|\s)+")  # of Markdown: headings, quotes, lists
+_LINE_MARKS = re.compile(r"(?:[#>*-]++(?=\s|$)|\s)++")  # of Markdown: headings, quotes, lists
 NUL_SYMBOL = "\u2400"
 REPLACEMENT = "\ufffd"
 _TITLE_READ_CHARS = 1_000  # of a line that may become a title
@@ -110,8 +110,8 @@ CJK = (  # as ranges of characters; in UTF-8 three bytes each, the rare ones at 
 
 def indexed_length(text: str) -> int:
     """What a text of that many Latin characters would be: a Chinese, Japanese or Korean one is about a word, a term of
-    the index with its neighbour, and counts three."""
-    return len(text) + 2 * len(re.findall(f"[{CJK}]", text))
+    the index with its neighbour, and counts four."""
+    return len(text) + 3 * len(re.findall(f"[{CJK}]", text))
 
 
 def first_line_title(body: str, max_chars: int = 60) -> str:

@@ -167,8 +167,8 @@ _EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.{1,400}?)(?<=\S)\1")
 ORDER = re.compile(rf"[`*_ ]*(?:please\s+)?(?:{'|'.join(_TABLES['orders'])})\b(?!\s*[:=])", re.I)
 
 
-def rule_items(markdown: str) -> list[ForeignMemory]:
-    """In their order; without code and what Recollect itself wrote there."""
+def rule_items(markdown: str, *, at_most: int) -> list[ForeignMemory]:
+    """The first so many, in their order; without code and what Recollect itself wrote there."""
     found: list[tuple[str, list[str]]] = []
     heading, is_open, fence, ours = "", False, "", False
     for line in markdown.splitlines():
@@ -182,6 +182,8 @@ def rule_items(markdown: str) -> list[ForeignMemory]:
         if title := _HEADING.match(line):
             heading, is_open = one_line(title["title"].rstrip().rstrip("#")), False
         elif item := _ITEM.match(line):
+            if len(found) == at_most:
+                break
             found.append((heading, [item["text"]]))
             is_open = True
         elif is_open and line.strip() and line[0].isspace():

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 _MAX_SHOWN = 3
+_MOST_RULES = 2_000  # of one file: each is judged
+_CUT_MARGIN_CHARS = 20_000  # redaction makes a text shorter
 _NO_RULE = "not an instruction"
 _NOTHING = "Nothing was imported."
 _NESTED_TYPE = re.compile(r"^\s+type:\s*[\"']?([^\"'\s]+)", re.MULTILINE)
@@ -152,14 +154,23 @@ def rules_file(
             "There is no file of rules here.", hint="Name one: `recollect import rules AGENTS.md`"
         )
     found = []
-    is_rule: dict[
-        str, bool
-    ] = {}  # the same words are judged once, however often a file repeats them
-    for one in (item for path in paths for item in foreign.rule_items(_read_text(app, path))):
+    # The same words are judged once, however often a file repeats them.
+    is_rule: dict[str, bool] = {}
+    for one in (item for path in paths for item in _rule_items(app, path)):
         if one.body not in is_rule:
             is_rule[one.body] = _is_rule(one.body)
         found.append(one if one.junk or is_rule[one.body] else replace(one, junk=_NO_RULE))
     return _import(app, "rules", found, user=user)
+
+
+def _rule_items(app: App, path: Path) -> list[foreign.ForeignMemory]:
+    items = foreign.rule_items(_read_text(app, path), at_most=_MOST_RULES + 1)
+    if len(items) > _MOST_RULES:
+        raise BadInput(
+            f"{path} lists more than {_MOST_RULES:,} items.",
+            hint=f"{_NOTHING} Name a file with at most so many: nobody follows more rules.",
+        )
+    return items
 
 
 def _is_rule(words: str) -> bool:
@@ -319,6 +330,12 @@ class _Import:
         return f"{one.kind}_{at.stamp()}_{mark}"
 
     def _clean(self, text: str, max_chars: int) -> str:
+        """Redacted, and cut. What is far beyond the cut is not looked at, because none of it is kept."""
+        if len(text) > max_chars + _CUT_MARGIN_CHARS:
+            text = self._app.redactor.without_private(text)[: max_chars + _CUT_MARGIN_CHARS]
+            text = text.rpartition("\n" if "\n" in text else " ")[
+                0
+            ]  # a secret is left whole or out
         cleaned = self._app.redactor.clean(storable(text))
         self.secrets.update(dict(cleaned.found))
         return clip(cleaned.text, max_chars)
