@@ -275,7 +275,7 @@ def test_a_plugin_is_told_of_and_left_alone(app: App, tmp_path: Path):
     settings = plug(tmp_path)
     before = settings.read_bytes()
     told = install.install(app)
-    assert f"The plugin {NAME} calls too; an event is answered once." in told.notes
+    assert f"The plugin {NAME} calls Recollect, too; each event is answered once." in told.notes
     assert not any(NAME in note for note in install.install(app, agent=("pi",)).notes)
     install.uninstall(app, agent=("pi",))
     told = install.uninstall(app)

@@ -133,7 +133,7 @@ def _sentence(
     for listed_op, words, kind, sentence in _CHANGES:
         if listed_op == op and words in summary and not decides_on_several:
             ids = [*_ID.findall(summary), *memories, "", ""][:2]
-            titles = [title_of(id) or "something that is gone since" for id in ids]
+            titles = [title_of(id) or "something that is gone now" for id in ids]
             return kind, sentence.format(*titles)
     return "changed", _name_memories(title_of, summary)
 

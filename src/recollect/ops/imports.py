@@ -168,7 +168,7 @@ def _rule_items(app: App, path: Path) -> list[foreign.ForeignMemory]:
     if len(items) > _MOST_RULES:
         raise BadInput(
             f"{path} lists more than {_MOST_RULES:,} items.",
-            hint=f"{_NOTHING} Name a file with at most so many: nobody follows more rules.",
+            hint=f"{_NOTHING} Name one with at most that many: nobody follows more rules.",
         )
     return items
 

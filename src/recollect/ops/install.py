@@ -300,7 +300,7 @@ def _next_steps(
     yield from filter(None, (agent_of(host).unapproved(level, app.places) for host in chosen))
     plugin = default_agent().addon(app.places)
     if plugin and DEFAULT_HOST in chosen:
-        yield f"The plugin {plugin.name} calls too; an event is answered once."
+        yield f"The plugin {plugin.name} calls Recollect, too; each event is answered once."
     yield "Takes effect in new sessions; running ones are unchanged."
     if level is Level.PROJECT:
         private = "so they do nothing for others who share these settings; use --local to keep them private."

@@ -90,7 +90,7 @@ def search(
         str | None, Arg("Only memories from this session, conversation, import or folder of notes.")
     ] = None,
     condition: Annotated[
-        Condition | None, Arg("Only those that stand so now, in the words of `list`.")
+        Condition | None, Arg("Only those in this state now, in the words of `list`.")
     ] = None,
     source: Annotated[Lane | None, Arg("Only memories from this source.")] = None,
     scope: Annotated[Scope | None, Arg("Only this store.")] = None,

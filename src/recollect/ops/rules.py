@@ -214,7 +214,7 @@ def settle(
     asked = (*rule_standing.paired_ids(older), *rule_standing.paired_ids(newer))
     if older.id not in asked and newer.id not in asked:
         raise BadInput(
-            "Nothing is to be decided between these two.",
+            "There is nothing to decide between these two.",
             hint="`recollect inbox list` shows what waits for you.",
         )
     lost = {Keep.BOTH: None, Keep.NEWER: older, Keep.OLDER: newer}[keep]
@@ -244,7 +244,7 @@ def _say_settled(older: Rule, newer: Rule, keep: Keep) -> str:
     if keep is Keep.BOTH:
         return f"Rules {older.id} and {newer.id} are both in force."
     kept, gone = (newer, older) if keep is Keep.NEWER else (older, newer)
-    return f"Rule {kept.id} is in force, {gone.id} is not any more."
+    return f"Rule {kept.id} is in force, {gone.id} no longer is."
 
 
 def accept(app: App, ids: Ids) -> Done:

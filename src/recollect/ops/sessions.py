@@ -180,7 +180,7 @@ def outcomes(
         str | None, Arg("Only outcomes that this memory had a part in.", "[ID]")
     ] = None,
     *,
-    ending: Annotated[Ending | None, Arg("Only those that ended so.")] = None,
+    ending: Annotated[Ending | None, Arg("Only those that ended this way.")] = None,
     session: Annotated[
         str, Arg("Only this session; the beginning of its id is enough.", "ID")
     ] = "",

@@ -286,7 +286,9 @@ def leave(
     app: App,
     name: Annotated[str | None, Arg("The team; by default the one in use.", "[NAME]")] = None,
     *,
-    discard: Annotated[bool, Arg("Even if some of your changes did not reach the team.")] = False,
+    discard: Annotated[
+        bool, Arg("Leave even if some of your changes did not reach the team.")
+    ] = False,
 ) -> Summary:
     """What was shared stays with the team, and here; what colleagues shared goes from here."""
     joined = joined_teams(app.home)
@@ -313,7 +315,7 @@ def leave(
             if member := MEMBERS.find(server, team.member):
                 MEMBERS.write(server, replace(member, left_at=app.clock.now()), team.member)
     except RecollectError as problem:
-        notes.append(f"{problem.message} The team's list of members still has you.")
+        notes.append(f"{problem.message} You are still on the team's list of members.")
     if left := team_sync.waiting(app, team):
         notes.append(f"{counted(len(left), 'change')} of this project did not reach the team.")
     app.close()
