@@ -90,6 +90,7 @@ class Running:
         self.server.stop("the test is over")
         self.thread.join(PATIENCE_S)
         assert not self.thread.is_alive()
+        assert soon(lambda: count_threads() == 0)  # or they would count in the next test
 
 
 @pytest.fixture(params=["unix", "tcp"])
@@ -364,10 +365,13 @@ def test_however_many_wait_for_long_others_are_answered_at_once(running: Running
 class SlowStart(Server):
     """Its first thread has answered everybody before the others are started."""
 
+    has_started = False
+
     def _start_thread(self) -> None:
-        if count_threads() and threading.current_thread().name == "serve":
+        if self.has_started and threading.current_thread().name == "serve":
             assert soon(lambda: self.counters["requests"] == 20)
             assert soon(lambda: self.connections == self.active == 0)
+        self.has_started = True
         super()._start_thread()
 
 
@@ -390,6 +394,7 @@ def test_whoever_comes_while_a_server_starts_leaves_no_more_threads_than_the_lim
     server.stop("the test is over")
     thread.join(PATIENCE_S)
     assert not thread.is_alive()
+    assert soon(lambda: count_threads() == 0)
 
 
 def test_who_waits_for_long_does_not_keep_a_server_from_ending(

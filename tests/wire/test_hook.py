@@ -444,8 +444,8 @@ def test_hooks_with_few_resources_do_no_harm(world: World):
 
 # A daemon that asks for time
 
-# The deadline holds from before Python has started, which takes its time beside busy processes: it is long enough for the
-# request to come, and what is answered comes only after it.
+# The deadline holds from before Python has started, which takes its time beside busy processes: it is long enough for
+# the request to come, and what is answered comes only after it.
 WAITED_MS = 3_000
 PATIENT = (PROMPT, "--deadline-ms", str(WAITED_MS), "--patience-ms", "30000")
 
