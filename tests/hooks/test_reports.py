@@ -271,7 +271,13 @@ def why_text(app: App) -> str:
         ),
         ("yes, go on", {}, "on", "not searched", "the prompt names nothing to look for"),
         (ABOUT_DEPLOYS, {}, "off", "not searched", "recall is switched off"),
-        (ABOUT_DEPLOYS, {"left_s": 0}, "on", "not searched", "the time was over"),
+        (
+            ABOUT_DEPLOYS,
+            {"left_s": 0},
+            "on",
+            "not searched",
+            "time ran out before memory could be searched",
+        ),
     ],
 )
 def test_why_tells_apart_what_became_of_a_prompt(
