@@ -154,6 +154,8 @@ class Selection(Struct):
     """For a prompt: the best candidates, each with how likely it is relevant, shown or not."""
     nearest: tuple[Hit, ...] = ()
     """Where nothing answers a question: what came nearest to it."""
+    are_more: bool = False
+    """Whether candidates are left that were not looked at, as enough others came nearer."""
 
 
 def select(ranked: Iterable[Hit], query: Query) -> Selection:

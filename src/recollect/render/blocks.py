@@ -155,7 +155,8 @@ def found_blocks(found: Found, now: Moment) -> Iterator[Block]:
             yield Line(
                 f"  Files it mentions have changed since: {', '.join(one.hit.stale)}", Tone.WARN
             )
-    if said := cut_line(len(found.found), len(found.found) + found.beyond):
+    total = len(found.found) + found.beyond
+    if said := cut_line(len(found.found), total, is_cut=found.is_cut):
         yield Line(said, Tone.DIM)
     yield from _drop_lines(found.drops, unasked=False, numbers=found.numbers)
     yield from (Line(line, Tone.DIM) for line in left_out_lines(found))
