@@ -322,8 +322,8 @@ def leave(
         lost = counted(len(scopes) - len(kept), "change")
         notes.append(f"{lost} of what colleagues shared did not reach the team, and is discarded.")
     if kept:
-        unsent = counted(len(kept), "change")
-        notes.append(f"{unsent} of this project did not reach the team: joining again sends it.")
+        waiting = counted(len(kept), "change")
+        notes.append(f"{waiting} of this project did not reach the team: joining again sends it.")
     app.close()
     teams.remove_team(app, team)
     return Summary(
