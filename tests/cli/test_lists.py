@@ -342,6 +342,25 @@ def test_sessions_fit_the_terminal_and_nothing_of_them_is_cut(
     assert ("Without a transcript" in whole) is not has_transcript
 
 
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/Santiago", "Australia/Lord_Howe"])
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_each_time_of_a_list_names_its_zone_where_summer_time_makes_two(
+    columns: int, zone: str, monkeypatch: pytest.MonkeyPatch
+):
+    set_time_zone(monkeypatch, zone)
+    known = sessions()
+    summer = NOW.plus(seconds=180 * 86_400)
+    row = known.sessions[0]
+    rows = (row, replace(row, began=summer, last_at=summer))
+    shown = terminal.blocks(replace(known, sessions=rows), now=summer)
+
+    said = " ".join(" ".join(text for text, _ in lines(shown, width=columns, wrap=columns)).split())
+
+    assert local_minute(NOW).rpartition(" ")[2] != local_minute(summer).rpartition(" ")[2]
+    for at in (NOW, summer):
+        assert local_minute(at) in said
+
+
 def test_at_80_columns_each_session_is_one_row():
     shown = terminal.blocks(sessions(), now=NOW)
     said = [text for text, _ in lines(shown, width=80, wrap=80)]
