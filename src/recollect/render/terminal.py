@@ -290,9 +290,9 @@ def _suggestion_blocks(suggested: results.Suggested, _now: Moment) -> Iterator[B
             for row in getattr(suggested, name)
         ]:
             yield from (Line(title.format(suggested.totals.get(name, 0)), Tone.TITLE), _table(rows))
-    yield Line(
-        f"{suggested.health['active_threads']} active threads. {suggested.health['recommendation']}."
-    )
+    active = suggested.health["active_threads"]
+    threads = "thread" if active == 1 else "threads"
+    yield Line(f"{active} active {threads}. {suggested.health['recommendation']}.")
     if suggested.applied and suggested.dry_run:
         yield Line("Dry run: nothing was written. It would report:", Tone.WARN)
     yield from (Line(short_ids(line), Tone.GOOD) for line in suggested.applied)
