@@ -337,6 +337,28 @@ def test_a_call_with_nothing_to_keep_and_a_setting_are_no_rules(text: str):
     assert not find_rules(text).found
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "remember: [private]",
+        "remember: [redacted:github-token:1a2b]",
+        "merk dir: [private].",
+        "/memory remember [private]",
+        "remember:\n- [private]\n- [redacted:secret:00ff]",
+    ],
+)
+def test_what_is_private_as_a_whole_makes_no_rule(prompt: str):
+    assert find_rules(prompt).found == ()
+
+
+def test_beside_what_is_private_the_rest_is_dictated():
+    draft = find_rules("remember:\n- [private]\n- the gate code is [private]\n- deploy on Tuesdays")
+    assert [rule.rule for rule in draft.found] == [
+        "the gate code is [private]",
+        "deploy on Tuesdays",
+    ]
+
+
 def test_what_is_dictated_stands_beside_a_task_and_beside_other_rules():
     draft = find_rules(
         "fix the login test please\nremember: we deploy on Tuesdays\nwe use pnpm here, not npm"

@@ -112,6 +112,28 @@ def test_a_misspelt_option_says_what_was_meant_and_how_to_take_it_as_a_word():
     assert run("recall", "--", "--limti", "3", "foo").code == 0
 
 
+@pytest.mark.parametrize(
+    ("line", "misfits"),
+    [
+        ("--limit many deploy", ["--limit"]),
+        ("deploy --limit many", ["--limit"]),
+        ("--limit=many deploy", ["--limit=many"]),
+        ("deploy --kind rule", []),
+        ("-- --limit many", []),
+        ("why does --limit many fail often", []),
+    ],
+)
+def test_an_option_at_either_end_whose_value_does_not_fit_is_named(line: str, misfits: list[str]):
+    assert separate(line.split(), FLAGS).misfits == misfits
+
+
+def test_who_mistypes_a_value_of_a_question_is_told_that_it_became_words():
+    ran = run("search", "deploy", "--kind", "rules")
+    assert ran.code == 0
+    assert "--kind was taken as a word, as what follows is no value for it" in ran.err
+    assert "recollect search --help" in ran.err
+
+
 def test_an_option_between_the_words_is_named():
     ran = run("search", "deploy", "--explain", "staging")
     assert ran.code == 0

@@ -75,6 +75,51 @@ def test_every_list_with_a_limit_says_what_it_leaves_out(command: str, said: str
     assert "--offset" not in whole.out
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("rules", "No rules here; `recollect list --kind rule` has 52 others."),
+        ("rules --type failure", "No rules here; `recollect list --kind rule` has 52 others."),
+        ("rules --muted", "No muted rules here; `recollect list --kind rule` has 52 others."),
+        (
+            "threads --status superseded",
+            "No threads here; `recollect list --kind thread` has 1 other.",
+        ),
+        ("notes", "No notes."),
+        ("list --offset 99", "There are 53; none comes after number 99."),
+    ],
+)
+def test_an_empty_list_says_what_its_filters_leave_out(command: str, said: str):
+    fill(
+        thread("Thread"),
+        *(rule(f"Perhaps {number}", status=Status.CANDIDATE) for number in range(52)),
+    )
+    assert run(*command.split()).out == f"{said}\n"
+    assert "nothing in force yet" not in run("status").out
+
+
+def test_status_does_not_say_that_nothing_is_here_where_something_waits():
+    fill(rule("Perhaps", status=Status.CANDIDATE))
+    said = run("status").out
+    assert "Here: nothing in force yet.\n1 rule waiting for your decision" in said
+
+
+def test_a_search_says_how_many_match_and_that_there_are_more():
+    fill(
+        *(rule(f"The module {number} is checked") for number in range(90)),
+        *(rule(f"The gate {number} is shut", status=Status.CANDIDATE) for number in range(30)),
+    )
+    searched = run("search", "module", "--limit", "5")
+    assert re.search(r"5 of more than \d+ shown; --limit 10 or --all for more\.", searched.out)
+    assert run("search", "module", "--limit", "5", "--json").json["is_cut"]
+    assert run("search", "module", "--all").out.count("  rule, ") == 90
+    waiting = "at least 10 candidate memories also match: `recollect inbox`"
+    assert waiting in run("search", "gate").out.splitlines()
+    assert (
+        "20 of 30 shown; --limit 30" in run("search", "--status", "candidate", "--limit", "20").out
+    )
+
+
 def record_outcomes(many: int) -> None:
     app = App.open(Path.cwd())
     store = app.writer(Scope.PROJECT)
@@ -259,7 +304,7 @@ def test_restore_unmutes_what_waits_in_the_inbox_and_leaves_it_there():
     assert run("rate", "1", "never").code == 0
     assert run("restore", "1").code == 0
     assert "Perhaps this" in run("inbox", "list").out
-    assert run("rules").out == "No rules.\n"
+    assert run("rules").out.startswith("No rules here; ")
 
 
 def sessions(*, has_transcript: bool = True) -> Sessions:
@@ -295,6 +340,25 @@ def test_sessions_fit_the_terminal_and_nothing_of_them_is_cut(
     assert "\u2026" not in whole
     assert "(utc)" not in whole
     assert ("Without a transcript" in whole) is not has_transcript
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/Santiago", "Australia/Lord_Howe"])
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_each_time_of_a_list_names_its_zone_where_summer_time_makes_two(
+    columns: int, zone: str, monkeypatch: pytest.MonkeyPatch
+):
+    set_time_zone(monkeypatch, zone)
+    known = sessions()
+    summer = NOW.plus(seconds=180 * 86_400)
+    row = known.sessions[0]
+    rows = (row, replace(row, began=summer, last_at=summer))
+    shown = terminal.blocks(replace(known, sessions=rows), now=summer)
+
+    said = " ".join(" ".join(text for text, _ in lines(shown, width=columns, wrap=columns)).split())
+
+    assert local_minute(NOW).rpartition(" ")[2] != local_minute(summer).rpartition(" ")[2]
+    for at in (NOW, summer):
+        assert local_minute(at) in said
 
 
 def test_at_80_columns_each_session_is_one_row():

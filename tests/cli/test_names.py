@@ -37,6 +37,16 @@ def test_any_unambiguous_part_of_an_id_or_a_title_stands_for_a_memory():
     assert shown("last") == deploy, "the one made, changed or shown last"
 
 
+def test_the_last_memory_is_one_that_is_still_there():
+    ran = run("show", "last", "--json")
+    assert (ran.code, ran.error["hint"][:24]) == (3, "`last` is the memory tha")
+    kept = pinned("Deploys go to staging first")
+    gone = pinned("The smoke test is make smoke")
+    run("show", gone)
+    run("undo")
+    assert shown("last") == kept
+
+
 def test_what_fits_several_is_refused_with_a_list_of_them():
     one, other = pinned("Deploy to staging"), pinned("Deploy to production")
     ran = run("forget", "deploy to", "--json")

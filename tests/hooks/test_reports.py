@@ -149,7 +149,7 @@ def test_try_names_what_was_left_out_for_other_reasons_and_what_is_in_focus_what
 @pytest.mark.parametrize(
     ("prompt", "setting", "note"),
     [
-        ("ok, thanks!", "", "nothing to look for"),
+        ("ok, thanks!", "", "Memory was not searched: the prompt names nothing to look for."),
         ("how do we deploy?", "MEMORY_RECALL=off", "Recall is off"),
     ],
 )

@@ -72,7 +72,7 @@ def test_a_failure_and_its_fix_wait_as_a_lesson_that_is_in_force_after_a_second_
     [learnt] = rules(app, Status.ACTIVE)
     assert learnt.seen == 2
     [newest] = app.reader(Scope.PROJECT).log(limit=1)
-    assert newest.summary == f"Put in force, as it was seen again or confirmed: {learnt.id}."
+    assert newest.summary == f"Put in force: {learnt.id}, as it was seen again or confirmed."
     assert reminded(app, "cd web && npm test -- --watch") == [SENTENCE]
     assert reminded(app, "pnpm test") == reminded(app, "npm install") == []
     told = inject.session_start([learnt], nonce="12345678", now=NOW).text

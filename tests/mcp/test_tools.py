@@ -8,7 +8,15 @@ import pytest
 
 import recollect
 from recollect.base.errors import BadInput
-from recollect.mcp.server import BY_NAME, INSTRUCTIONS, TOOLS, Tool, make_call, name_arguments
+from recollect.mcp.server import (
+    BY_NAME,
+    INSTRUCTIONS,
+    TOOLS,
+    Tool,
+    make_call,
+    name_arguments,
+    why_refused,
+)
 from recollect.ops.calls import parse_call
 from recollect.ops.table import OPS, Effect
 from tools import mcp_tools
@@ -95,6 +103,14 @@ def test_a_bad_argument_is_refused_under_the_name_the_tool_gives_it(
     assert says in name_arguments(BY_NAME[tool], refused.value.message)
 
 
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_an_argument_that_no_schema_has_is_refused_with_those_that_the_schema_has(tool: Tool):
+    assert why_refused(tool, dict.fromkeys(tool.arguments)) == ""
+    refusal = why_refused(tool, {"question": "x"})
+    assert "Unknown argument 'question'." in refusal
+    assert refusal.endswith(f"Known: {', '.join(tool.arguments) or 'none'}.")
+
+
 # What agents are told of the tools, wherever it stands, is what the tools take.
 
 _SOURCES = Path(recollect.__file__).parent
@@ -124,3 +140,10 @@ def test_the_instructions_call_every_tool_by_the_names_of_its_arguments():
     for name, given in _MENTIONED.findall(text):
         missing = set(BY_NAME[name].tool["inputSchema"]["required"]) - set(named_arguments(given))
         assert not given or not missing, f"{name}({given}) lacks {missing}"
+
+
+def test_dry_run_is_advised_for_tools_that_take_it_alone():
+    [advice] = [line for line in INSTRUCTIONS.splitlines() if "dry_run" in line]
+    *_, one, other = _MENTIONED.findall(advice)
+    assert "the last two with dry_run=true" in advice
+    assert {"dry_run"} <= BY_NAME[one[0]].arguments.keys() & BY_NAME[other[0]].arguments.keys()

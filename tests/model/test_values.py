@@ -257,7 +257,8 @@ def test_any_text_can_be_read(text: str):
         "fix it", "danke, mach weiter", "passt so", "guten Morgen", "sí, por favor", "dale, sigue", "muchas gracias",
         "oui, vas-y", "s'il te plaît continue", "merci", "sim, pode continuar", "bom dia", "obrigado",
         "да, давай дальше", "спасибо", "хорошо, продолжай", "好的，请继续", "谢谢", "はい、お願いします", "了解です",
-        "được rồi, tiếp tục đi", "cảm ơn bạn",
+        "được rồi, tiếp tục đi", "cảm ơn bạn", "buongiorno", "vai avanti, grazie", "goedemorgen", "ga verder",
+        "dzień dobry", "tak, kontynuuj", "お疲れ様です", "수고하십니다",
     ],
 )  # fmt: skip
 def test_greetings_thanks_and_nods_are_small_talk(prompt: str):
@@ -270,7 +271,8 @@ def test_greetings_thanks_and_nods_are_small_talk(prompt: str):
         "install lodash", "why does the nightly build fail?", "push it to staging", "yes, but keep the old parser",
         "/fix the login redirect loop", "/etc/hosts is wrong", "3000", "look at #1234", "run the migrations again",
         "und jetzt die Tests", "arregla el buscador", "corrige la recherche", "conserta a busca", "почини поиск",
-        "修复搜索", "検索を直して", "sửa tìm kiếm giúp tôi", "ok " * 300,
+        "修复搜索", "検索を直して", "sửa tìm kiếm giúp tôi", "correggi la ricerca", "repareer de zoekbalk",
+        "popraw wyszukiwarkę", "ok " * 300,
     ],
 )  # fmt: skip
 def test_whatever_names_a_matter_is_not(prompt: str):

@@ -666,5 +666,19 @@ def test_an_agent_that_names_no_change_takes_back_no_act_of_a_person(app: App, o
     assert [known(app, id) for id in (own, later)] == [False, True]
 
 
+def test_an_agent_that_names_no_change_takes_back_no_import(
+    app: App, open_app: Opens, tmp_path: Path
+):
+    pinned(app, "Invoices are rounded half to even.")
+    transfer.export(app, str(tmp_path / "out.jsonl"))
+    other, agent = (open_app(home=tmp_path / "other", actor=actor) for actor in ("user", "agent"))
+    transfer.import_jsonl(other, str(tmp_path / "out.jsonl"))
+
+    with pytest.raises(NotFound, match="nothing to undo that you did or that was heard"):
+        undo(agent)
+
+    assert len(memories.undo(other).plan.touched()) == 1
+
+
 def known(app: App, id: str) -> bool:
     return app.reader(Scope.PROJECT).get(id) is not None

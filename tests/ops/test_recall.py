@@ -446,6 +446,15 @@ def test_nonsense_finds_nothing_and_the_nearest_is_named_as_no_match(
         assert "###" not in text(answer)
 
 
+def test_where_nothing_answers_nothing_is_said_to_have_met_the_limit(app: App):
+    for number in range(30):
+        pinned(app, f"What we do about the order of part {number}", title=f"Part {number}")
+    recall(app, ("what do we do about penguins",), limit=3)
+    [last] = why(app).recalls
+    assert last["hits"] == []
+    assert "limit" not in repr(last)
+
+
 def test_how_sure_an_answer_must_be_is_a_setting(office: App):
     assert shown(search(office, ("authentication",)))[0] == "Google sign-in"
     set_to(office, "MEMORY_ANSWER_FLOOR", "0.99")

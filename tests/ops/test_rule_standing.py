@@ -109,6 +109,11 @@ def test_who_changes_back_within_a_session_gets_the_first_rule_back(app: App, ca
     assert in_force(app) == ["Use pnpm, not npm."]
 
 
+def test_a_rule_that_is_private_as_a_whole_is_refused_in_words(app: App):
+    with pytest.raises(BadInput, match="Nothing is left of the rule"):
+        rules.add(app, "<private>the code is 1234</private>")
+
+
 def test_rule_add_names_what_it_replaces(app: App):
     rules.add(app, "The port is 5432")
     done = rules.add(app, "The port is 5433")

@@ -124,7 +124,7 @@ def _find_shown(app: App, name: str) -> tuple[Scope, Memory] | None:
         return (
             app.exact(shown.listed[int(name) - 1]) if 0 < int(name) <= len(shown.listed) else None
         )
-    newest = (shown.at, shown.last)
+    newest = (shown.at, shown.last) if app.exact(shown.last) else (0, "")
     for _, store in app.scopes():
         for entry in store.log(limit=_MAX_ENTRIES):
             if entry.memories and is_asked(entry.op) and app.exact(entry.memories[0]):

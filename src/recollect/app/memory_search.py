@@ -107,9 +107,10 @@ def search(
     # A prompt is not repeated in its answer: the note of the recall redacts it later, and the answer need not wait.
     question = query.text[:_CLEANED_CHARS] if query.unasked else redact_question(app, query.text)
     id, drops, left_out = app.mint.draw("recall"), selected.drops, selected.left_out
+    room = query.limit - len(selected.hits) - sum(count for _, count in left_out)
     return Found(
         id, question, now, tuple(found), drops, how, answer.ms, left_out=left_out, judged=selected.judged,
-        nearest=tuple(nearest),
+        nearest=tuple(nearest), is_full=room <= 0, are_more=selected.are_more,
     )  # fmt: skip
 
 
@@ -285,6 +286,7 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
         return replace(
             selected,
             hits=tuple(with_passages(hit, max_chars) for hit in self._with_pieces(selected.hits)),
+            are_more=self.are_more,
         )
 
     def _read_ranked(self) -> list[Hit]:
@@ -298,12 +300,15 @@ class _Engine:  # the units that may answer, how well each matches, and what is 
         )  # of equals the first that came
         passing: Counter[str] = Counter()
         enough = max(2 * self.query.limit, COMPARED if self.likeness else 0)
+        read = 0
         for start in range(0, min(len(order), self.max_read), _PAGE):
-            for hit in self._read(order[start : start + _PAGE]):
+            read = start + _PAGE
+            for hit in self._read(order[start:read]):
                 hits.append(hit)
                 passing[hit.memory.id] += not selection.why_refused(hit, self.query)
             if sum(min(count, self.query.turns) for count in passing.values()) >= enough:
                 break
+        self.are_more = read < len(order)
         return sorted(hits, key=lambda hit: (hit.score, hit.part("strength")), reverse=True)
 
     def _read(self, refs: Sequence[Ref]) -> Iterator[Hit]:

@@ -49,6 +49,10 @@ class UnknownId(NotFound):
         hint = "`recollect search WORDS` finds what there is."
         if near:
             hint = f"Did you mean {' or '.join(near)}?"
+        elif id == "last":
+            hint = (
+                "`last` is the memory that was made, changed or shown last, and there is none yet."
+            )
         elif id.isdigit() and len(id) < 4:
             hint = "A number is a row of the list that was printed last here: `recollect list`."
         super().__init__(f"No memory is called {id!r}.", hint=hint)

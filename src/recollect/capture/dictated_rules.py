@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from recollect.base.text import clip, one_line
 from recollect.capture.tables import table
+from recollect.redact import is_all_hidden
 
 _MAX_RULE_CHARS = 2_000  # as many as `rule add` takes
 # Each rule is compared with all others; a longer list is a document, and is said to be left out.
@@ -24,7 +25,7 @@ _CHECKBOXES = ("[ ] ", "[x] ", "[X] ")
 _EMPHASIS = "*_"
 _MIN_WRAPPED_CHARS = 60  # a shorter line ends where its writer wanted it to
 _APART = str.maketrans(dict.fromkeys(",.!\uff0c\u3001\u3002\uff01", ","))
-_MAX_GREETING_WORDS = 3  # "Hey Claude", "good morning everybody"
+_MAX_GREETING_WORDS = 3
 _FENCES = ("```", "~~~")
 
 
@@ -147,8 +148,8 @@ def _list_item(line: str) -> str | None:
 
 
 def _limited(rules: list[str], rest: list[str]) -> Dictation:
-    """The first of them, and how many more there are."""
-    dictated = [words for words in rules if words]
+    """The first of them, and how many more there are. What was private or a secret as a whole says nothing."""
+    dictated = [words for words in rules if words and not is_all_hidden(words)]
     kept = tuple(_worded(words) for words in dictated[:MAX_RULES])
     return Dictation(kept, "\n".join(rest), left_out=len(dictated) - len(kept))
 
@@ -172,10 +173,13 @@ def _is_call(opening: str) -> bool:
     if _without_courtesy(said) in _CALLS["remember"]:
         return True
     greeting, _, call = said.rpartition(",")
-    words = greeting.replace(",", " ").split()
-    if not words or len(words) > _MAX_GREETING_WORDS or words[0] not in _CALLS["greetings"]:
-        return False
-    return _without_courtesy(call) in _CALLS["remember"]
+    return is_greeting(greeting.replace(",", " ")) and _without_courtesy(call) in _CALLS["remember"]
+
+
+def is_greeting(words: str) -> bool:
+    """Whether it only greets somebody: "Hey Claude", "good morning everybody"."""
+    greeting = words.casefold().split()
+    return 0 < len(greeting) <= _MAX_GREETING_WORDS and greeting[0] in _CALLS["greetings"]
 
 
 def _without_courtesy(call: str) -> str:

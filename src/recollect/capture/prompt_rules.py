@@ -24,6 +24,7 @@ from recollect.capture.prompt_text import NOTHING_LASTING, Action, Draft, FoundR
 from recollect.capture.tables import Language, Patterns, language, language_code, table
 from recollect.model.memory import RuleType
 from recollect.model.result import Scope
+from recollect.redact import is_all_hidden
 
 MAX_CHARS = 20_000  # of a longer prompt only its ends are looked at: the middle is a paste
 _HEAD_CHARS, _SHORT_WORDS, _MAX_RULE_CHARS = 2_000, 4, 400
@@ -147,6 +148,8 @@ def _told_outright(command: MemoryCommand) -> Draft:
     """The words of `/memory remember` are the rule; only its type and reach are read from them."""
     if not command.is_rule:
         return judge_prompt("").drop(NOT_A_RULE)
+    if is_all_hidden(command.words):
+        return judge_prompt("")
     draft = find_rules(command.words)
     judged = draft.verdict
     rule = FoundRule(

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from recollect.base.text import clip
 from recollect.capture import terms
+from recollect.capture.dictated_rules import is_greeting
 from recollect.capture.machine_text import (
     before_error,
     goal_of,
@@ -153,6 +154,8 @@ def _commit_phrases(ran: str) -> Iterator[Phrase]:
 
 def _sentence_phrases(text: str, bonus: float) -> Iterator[Phrase]:
     """The clauses of its first sentences, but for what a machine printed; later ones are worth less."""
+    if _CUES.numbered.search(text):
+        text = _CUES.number.sub(". ", text)
     for number, sentence in enumerate(islice(terms.sentences(text), _READ_SENTENCES)):
         if is_machine_text(sentence) or (bonus == _SAID and _CUES.code_line.search(sentence)):
             continue
@@ -327,6 +330,9 @@ def _worth(phrase: str, said: Counter[str]) -> float:
 
 
 def _without_lead(sentence: str) -> str:
+    greeting = _CUES.greeting.match(sentence)
+    if greeting and is_greeting(greeting[1].replace("\u2019", "'")):
+        sentence = sentence[greeting.end() :]
     for _ in range(6):
         shorter = _CUES.label.sub("", _CUES.lead.sub("", sentence.lstrip("\u00bf\u00a1 "), count=1))
         if shorter == sentence or not shorter.strip():

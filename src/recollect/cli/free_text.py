@@ -34,6 +34,7 @@ class Separated(NamedTuple):
     options: list[str]
     words: list[str]
     between: list[str]  # options of this command that were taken as words
+    misfits: list[str]  # those that were, because what follows is no value of theirs
 
 
 class _Part(NamedTuple):
@@ -49,10 +50,13 @@ def separate(args: Sequence[str], flags: Mapping[str, Flag], *, named: int = 0) 
     text = places[named:]
     first, last = (text[0], text[-1]) if text else (len(parts), -1)
     _refuse_misspelt(parts, flags, first, last)
-    separated = Separated([], [], [])
+    separated = Separated([], [], [], [])
     for place, part in enumerate(parts):
         if not part.is_option:
             separated.words.extend(part.args)
+            is_at_end = place in (first, last - 1)
+            if is_at_end and not part.is_plain and part.args[0].partition("=")[0] in flags:
+                separated.misfits.extend(part.args)
         elif first < place < last:
             separated.words.extend(part.args)
             separated.between.extend(part.args)

@@ -118,6 +118,9 @@ class OpCommand(click.Command):
         if separated.between:
             said = f"{' '.join(separated.between)} was taken as words: options come before or after them."
             tell(f"recollect: {said}")
+        for option in separated.misfits:
+            said = f"{option} was taken as a word, as what follows is no value for it: `{ctx.command_path} --help`."
+            tell(f"recollect: {said}")
         return [*separated.options, "--", *separated.words] if separated.words else args
 
 

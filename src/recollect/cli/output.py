@@ -22,7 +22,7 @@ from recollect.render.blocks import Block, Line, Tone
 from recollect.render.terminal import blocks, cut_note
 
 _GAP = "  "
-_MAX_WHOLE_CELL = 24
+_MAX_WHOLE_CELL = 26  # a time with its zone: "2026-11-20 09:16 UTC+10:30"
 _LEAST_TEXT = 12
 
 

@@ -59,10 +59,11 @@ MAX_WAITING = 30  # learnings that wait in the inbox; while so many do, nobody r
 _KEPT = (Status.ACTIVE, Status.CANDIDATE)
 _MAX_LOADED = 1_000
 _LEARNING = "learning"
+# What became of a lesson, and why: its name comes first, where a narrow list cuts the reason and not the name.
 _PROMOTED = {
-    Status.ACTIVE: "Put in force, as it was seen again or confirmed",
-    Status.SUPERSEDED: "Replaced by what was learnt since",
-    Status.ARCHIVED: "Archived, as it was not seen again",
+    Status.ACTIVE: ("Put in force", "as it was seen again or confirmed"),
+    Status.SUPERSEDED: ("Replaced", "by what was learnt since"),
+    Status.ARCHIVED: ("Archived", "as it was not seen again"),
 }
 _MAX_NAMED = 3
 
@@ -379,10 +380,10 @@ def _promotion_summary(plan: Plan) -> str:
         if isinstance(change, Update):
             ids.setdefault(dict(change.after).get("status"), []).append(change.id)
     parts = []
-    for status, words in _PROMOTED.items():
+    for status, (what, why) in _PROMOTED.items():
         if found := ids.get(status):
             more = f" and {len(found) - _MAX_NAMED} more" if len(found) > _MAX_NAMED else ""
-            parts.append(f"{words}: {', '.join(found[:_MAX_NAMED])}{more}")
+            parts.append(f"{what}: {', '.join(found[:_MAX_NAMED])}{more}, {why}")
     return f"{'; '.join(parts)}."
 
 

@@ -84,6 +84,15 @@ def make_call(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, object]:
     return {"op": tool.op, "values": renamed, "dry_run": dry_run}
 
 
+def why_refused(tool: Tool, arguments: Mapping[str, Any]) -> str:
+    """Says which argument is not in the tool's schema, and which are; empty where all are."""
+    unknown = arguments.keys() - tool.arguments.keys()
+    if not unknown:
+        return ""
+    known = ", ".join(tool.arguments) or "none"
+    return f"Unknown argument {min(unknown)[:80]!r}.\nKnown: {known}."
+
+
 def name_arguments(tool: Tool, message: str) -> str:
     """A message of the operation, with the names that the tool gives its arguments."""
     for argument, name in tool.renamed.items():
@@ -137,7 +146,10 @@ class Door:
             meant = f" Did you mean {near[0]}?" if near else ""
             text = f"There is no tool {params.name[:80]!r}.{meant} There are: {', '.join(BY_NAME)}."
             return _result(Reply(text, failed=True))
-        call = make_call(tool, params.arguments or {})
+        arguments = params.arguments or {}
+        if refusal := why_refused(tool, arguments):
+            return _result(Reply(refusal, failed=True))
+        call = make_call(tool, arguments)
         reply = await (self._ask_long(ctx, call) if tool.long else self._ask(call))
         if reply.failed:
             reply = reply._replace(text=name_arguments(tool, reply.text))

@@ -10,7 +10,7 @@ from enum import StrEnum
 from recollect.base.moment import Moment
 from recollect.base.structs import Struct, field
 from recollect.model.codec import Json, encode, version_of
-from recollect.model.memory import Bridge, Condition, Memory, Message, Status
+from recollect.model.memory import Bridge, Condition, Kind, Memory, Message, Status
 from recollect.model.plan import Plan, change_json
 from recollect.model.query import Drop, Hit
 from recollect.model.report import Activity, Figures, Outcomes, Trial
@@ -129,6 +129,8 @@ class Cards(Struct):
     total: int = 0  # how many there are, on all pages
     offset: int | None = None  # of this page; None: a list without pages
     is_cut: bool = False  # there are more than `total`
+    kind: Kind | None = None  # where memories of one kind were asked for
+    others: int = 0  # where none is listed: how many of the kind the filters leave out
 
     @property
     def of(self) -> str:
@@ -224,6 +226,15 @@ class Found(Struct):  # what a question found, what was left out and why, and ho
     judged: tuple[Hit, ...] = ()  # for a prompt: the best candidates, shown or not
     nearest: tuple[Recollection, ...] = ()  # where nothing matches: what came nearest
     beyond: int = 0  # how many more match, beyond the limit
+    is_full: bool = (
+        False  # there was no room for more of what was left out, so it was not all counted
+    )
+    are_more: bool = False  # not all candidates were looked at
+
+    @property
+    def is_cut(self) -> bool:
+        """More match than were counted."""
+        return self.are_more and self.beyond > 0
 
     def as_json(self) -> dict[str, Json]:
         data: dict[str, Json] = {
@@ -235,6 +246,7 @@ class Found(Struct):  # what a question found, what was left out and why, and ho
         left: dict[str, Json] = {str(status): count for status, count in self.left_out}
         data["matches"] = len({one.hit.memory.id for one in self.found})
         data |= {"shown": len(self.found), "total": len(self.found) + self.beyond}
+        data |= {"is_cut": True} if self.is_cut else {}
         data |= {"hits": encode(self.found), "left_out": left, "dropped": encode(self.drops)}
         return _with(data, nearest=[*map(_named, self.nearest)])
 

@@ -61,7 +61,8 @@ def forget(
     if bool(names or group) + project + candidates + run > 1 or (delete and (purge or project)):
         raise BadInput(
             "These options exclude each other.",
-            hint="Name memories, or give --project, --candidates or --run.",
+            hint="Name memories, or give --project, --candidates or --run. With --project, --delete is left out: one "
+            "`undo` brings all of it back; --purge erases it.",
         )
     if project and not purge:
         return _forget_project(app)

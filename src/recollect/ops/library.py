@@ -137,7 +137,11 @@ def list_kind(
         if kind is Kind.THREAD:  # nothing else ages
             stored = _CAN_AGE_TO.get(status, (status,))
             query = replace(query, statuses=stored, aged=aged_to(app, status))
-    return replace(list_memories(app, query, limit, f"{kind}s", muted=muted), offset=None)
+    cards = replace(list_memories(app, query, limit, f"{kind}s", muted=muted), offset=None)
+    if cards.cards:
+        return cards
+    others = list_memories(app, Query(kinds=(kind,)), 1, f"{kind}s").total
+    return replace(cards, kind=kind, others=others)
 
 
 def list_memories(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.app import note_files
-from recollect.app.core import App
+from recollect.app.core import IMPORT_ACTOR, App
 from recollect.app.lookup import TEAM_SYNC, find_named, is_asked, is_list_number
 from recollect.app.plan_gate import files_of
 from recollect.base.errors import BadInput, Conflict, NotFound, RecollectError, UnknownId
@@ -488,8 +488,10 @@ def undo(
 
 
 def _is_meant(app: App, entry: Entry) -> bool:
-    """An agent that names no change means what it did itself, or what was heard. A person's own act has to be named."""
-    return app.actor != "agent" or entry.actor != "user" or entry.op == "capture"
+    """An agent that names no change means what it did itself, or what was heard. A person's own act has to be named;
+    an import is one, too."""
+    is_by_person = entry.actor in ("user", IMPORT_ACTOR)
+    return app.actor != "agent" or not is_by_person or entry.op == "capture"
 
 
 def _nothing_to_undo(app: App, change: str | None) -> NotFound:
@@ -497,11 +499,12 @@ def _nothing_to_undo(app: App, change: str | None) -> NotFound:
     where = "in what holds in every project"
     if app.project is not None:
         where = f"in {app.project.name}, nor {where}"
-    problem = (
-        f"No change has the id {change!r} {where}."
-        if change
-        else f"There is nothing to undo {where}."
-    )
+    if change:
+        problem = f"No change has the id {change!r} {where}."
+    elif app.actor == "agent":
+        problem = f"There is nothing to undo that you did or that was heard {where}."
+    else:
+        problem = f"There is nothing to undo {where}."
     others = "One of another project is undone in that project's folder: `recollect projects`."
     return NotFound(problem, hint=f"`recollect log` lists the changes. {others}")
 

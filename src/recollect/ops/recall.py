@@ -125,7 +125,9 @@ def search(
     found = _find(app, asked, scope)
     record_recall(app, found)
     is_explained = explain or numbers
-    beyond = sum(drop.reason == BEYOND_LIMIT for drop in found.drops) if found.found else 0
+    beyond = found.beyond
+    if found.found:
+        beyond += sum(drop.reason == BEYOND_LIMIT for drop in found.drops)
     drops = found.drops if is_explained else ()
     return replace(found, explained=is_explained, numbers=numbers, drops=drops, beyond=beyond)
 
@@ -171,7 +173,16 @@ def _list_filtered(app: App, query: Query, scope: Scope | None) -> Found:
         if not selection.why_refused(hit, query):
             found.append(Recollection(entry.scope, hit, entry.strength, condition=entry.condition))
     id, kept = app.mint.draw("recall"), tuple(found[: query.limit])
-    return Found(id, "", app.clock.now(), kept, (), BY_FILTERS)
+    return Found(
+        id,
+        "",
+        app.clock.now(),
+        kept,
+        (),
+        BY_FILTERS,
+        beyond=len(found) - len(kept),
+        are_more=listed.total > _MAX_FILTERED,
+    )
 
 
 def why(

@@ -37,6 +37,7 @@ from recollect.ops.library import Limit, Muted, card, list_kind
 from recollect.ops.memories import Expect, Topics, User, as_one, refuse_unexpected, scope_of
 from recollect.ops.table import Arg
 from recollect.ops.team import begin_sharing, finish_sharing
+from recollect.redact import is_all_hidden
 from recollect.render.blocks import SHORT_ID
 
 if TYPE_CHECKING:
@@ -144,6 +145,9 @@ def _read_rule(app: App, text: str, command: str) -> str:
     words = one_line(app.redact_text("rule", text, max_chars=2_000))
     if not words:
         raise BadInput("The rule is empty.", hint=f'`recollect {command} "Use pnpm, never npm"`')
+    if is_all_hidden(words):
+        hint = "Say it without the secret: what is private is never stored."
+        raise BadInput("Nothing is left of the rule: all of it is private or a secret.", hint=hint)
     return words
 
 

@@ -316,8 +316,14 @@ def leave(
                 MEMBERS.write(server, replace(member, left_at=app.clock.now()), team.member)
     except RecollectError as problem:
         notes.append(f"{problem.message} You are still on the team's list of members.")
-    if left := team_sync.waiting(app, team):
-        notes.append(f"{counted(len(left), 'change')} of this project did not reach the team.")
+    scopes = [scope for scope, _, _ in team_sync.waiting(app, team)]
+    kept = [scope for scope in scopes if scope is not Scope.TEAM]
+    if len(kept) < len(scopes):
+        lost = counted(len(scopes) - len(kept), "change")
+        notes.append(f"{lost} of what colleagues shared did not reach the team, and is discarded.")
+    if kept:
+        waiting = counted(len(kept), "change")
+        notes.append(f"{waiting} of this project did not reach the team: joining again sends it.")
     app.close()
     teams.remove_team(app, team)
     return Summary(

@@ -24,7 +24,7 @@ from recollect.ops.memories import clamp
 from recollect.ops.prompt_recall import search_unasked, word_hits
 from recollect.ops.table import Arg
 from recollect.recall.selection import BELOW_FLOOR, NOTHING_IN_COMMON
-from recollect.render.blocks import drop_sentence, hit_sentence
+from recollect.render.blocks import drop_sentence, hit_sentence, not_searched_sentence
 from recollect.render.inject import Injection
 
 FLOOR = "MEMORY_RECALL_FLOOR"
@@ -64,9 +64,8 @@ def try_prompt(
     )  # fmt: skip
     shown, found = redact_question(app, text), searched.found
     if found is None:
-        return Trial(
-            shown, line, "", 0, notes=(*notes, f"No memory was looked for: {searched.why_not}.")
-        )
+        reason = not_searched_sentence(searched.why_not)
+        return Trial(shown, line, "", 0, notes=(*notes, reason))
     best = searched.hits if app.settings.switch("MEMORY_RECALL") else ()  # told, were the floor 0
     heart = current_heartbeat(app)
     injection = word_hits(

@@ -333,8 +333,8 @@ def _only_offer(app: App, project: Project) -> str:
     if len(offered) == 1:
         return offered[0].folder.name
     names = " or ".join(store.folder.name for store in offered)
-    hint = (
-        f"`recollect attach FOLDER`, where FOLDER is {names}." if names else "`recollect projects`"
-    )
+    hint = "`recollect projects` lists every memory there is; `recollect attach FOLDER` takes one."
+    if names:
+        hint = f"`recollect attach FOLDER`, where FOLDER is {names}."
     what = "Several memories are offered here." if offered else "No memory is offered here."
     raise NotFound(what, hint=hint)

@@ -154,6 +154,8 @@ class Selection(Struct):
     """For a prompt: the best candidates, each with how likely it is relevant, shown or not."""
     nearest: tuple[Hit, ...] = ()
     """Where nothing answers a question: what came nearest to it."""
+    are_more: bool = False
+    """Whether candidates are left that were not looked at, as enough others came nearer."""
 
 
 def select(ranked: Iterable[Hit], query: Query) -> Selection:
@@ -231,14 +233,18 @@ def is_answer(hit: Hit, probability: float, *, foreign: bool, floor: float) -> b
 
 
 def without_hits(selected: Selection) -> Selection:
-    """Nothing answers: the hits are left out, and the first of them named as the nearest."""
+    """Nothing answers: the hits are left out, and the first of them named as the nearest. Nothing is left out because
+    there was no room: there was."""
     nearest = {hit.memory.id: hit for hit in reversed(selected.hits)}
     in_order = [hit for hit in selected.hits if nearest[hit.memory.id] is hit]
     drops = [Drop(hit.memory.id, BELOW_FLOOR) for hit in in_order]
+    for drop in selected.drops:
+        no_room = drop.reason == BEYOND_LIMIT
+        drops.append(Drop(drop.id, BELOW_FLOOR) if no_room else drop)
     return replace(
         selected,
         hits=(),
-        drops=(*drops, *selected.drops),
+        drops=tuple(drops),
         nearest=tuple(in_order[:MAX_NEAREST]),
     )
 

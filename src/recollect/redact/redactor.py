@@ -51,6 +51,15 @@ _BLANKS = " \t\r\n"  # around a text they hide no secret, and give none away
 _ECHO_MIN_BYTES, _ECHO_MIN_ENTROPY, _MAX_ECHOES = 12, 3.0, 64
 
 
+_MARK = re.compile(_PLACEHOLDER)
+
+
+def is_all_hidden(text: str) -> bool:
+    """Whether marks are all that is left of a text: everything in it was private or a secret."""
+    rest, marks = _MARK.subn(" ", text)
+    return marks > 0 and not any(map(str.isalnum, rest))
+
+
 class Cleaned(Struct):
     text: str
     found: tuple[tuple[str, int], ...]  # how many of each kind were taken out, sorted by kind

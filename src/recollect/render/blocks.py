@@ -116,6 +116,11 @@ def drop_sentence(reason: str, *, unasked: bool) -> str:
     return f"it {reason}" if reason.startswith("says ") else f"it is {reason}"
 
 
+def not_searched_sentence(why_not: str) -> str:
+    reason = _WORDING["not_searched"].get(why_not, f"it could not be: {why_not}")
+    return f"Memory was not searched: {reason}."
+
+
 def shared_words(question: str, text: str) -> list[str]:
     """The words of the question that say most, where the text has them, too, or a longer form of them (`deploys` for
     `deploy`): names first, then long words."""
@@ -155,7 +160,8 @@ def found_blocks(found: Found, now: Moment) -> Iterator[Block]:
             yield Line(
                 f"  Files it mentions have changed since: {', '.join(one.hit.stale)}", Tone.WARN
             )
-    if said := cut_line(len(found.found), len(found.found) + found.beyond):
+    total = len(found.found) + found.beyond
+    if said := cut_line(len(found.found), total, is_cut=found.is_cut):
         yield Line(said, Tone.DIM)
     yield from _drop_lines(found.drops, unasked=False, numbers=found.numbers)
     yield from (Line(line, Tone.DIM) for line in left_out_lines(found))
@@ -188,8 +194,7 @@ def _recall(recall: Mapping[str, Any], reasons: Reasons) -> Iterator[Block]:
     at = local_minute(Moment.parse(str(recall["at"])))
     yield Line(f"{at}  {_occasion(recall)}: {asked}", Tone.TITLE)
     if (why_not := recall.get("not_searched")) is not None:
-        said = _WORDING["not_searched"].get(why_not, f"it could not be: {why_not}")
-        yield Line(f"  Memory was not searched: {said}.", Tone.DIM)
+        yield Line(f"  {not_searched_sentence(str(why_not))}", Tone.DIM)
         return
     if _is_unconfirmed(recall):
         yield Line(f"  {FOUND_NOT_SHOWN}", Tone.WARN)

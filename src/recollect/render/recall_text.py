@@ -208,7 +208,8 @@ def nothing_matches(found: Found) -> str:
 def left_out_lines(found: Found, door: Door = COMMAND_LINE) -> Iterator[str]:
     for status, count in found.left_out:
         match = "memory also matches" if count == 1 else "memories also match"
-        yield f"{count} {status} {match}: {door.left_out.get(status, f'status {status}')}"
+        least = "at least " if found.is_full else ""
+        yield f"{least}{count} {status} {match}: {door.left_out.get(status, f'status {status}')}"
 
 
 def list_stale(files: tuple[str, ...]) -> str:

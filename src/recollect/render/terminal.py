@@ -70,7 +70,7 @@ def _join(value: Json) -> str:
 
 def _card_blocks(result: results.Cards, now: Moment) -> Iterator[Block]:
     if not result.cards:
-        yield Line(f"No {result.what}.", Tone.DIM)
+        yield Line(_none_sentence(result), Tone.DIM)
         return
     rules = all(card.memory.kind is Kind.RULE for card in result.cards)
     is_page = result.offset is not None  # of memories of every kind
@@ -102,6 +102,16 @@ def _card_blocks(result: results.Cards, now: Moment) -> Iterator[Block]:
         said = f"{end:,} of {result.of}; `--offset {end}` goes on." if end < result.total else ""
     if said:
         yield Line(said, Tone.DIM)
+
+
+def _none_sentence(result: results.Cards) -> str:
+    """That nothing is listed, and what there is all the same."""
+    if result.offset and result.total:
+        return f"There are {result.of}; none comes after number {result.offset:,}."
+    if result.others:
+        others = counted(result.others, "other")
+        return f"No {result.what} here; `recollect list --kind {result.kind}` has {others}."
+    return f"No {result.what}."
 
 
 def _pair_sentence(card: results.Card, other: results.OtherRule) -> str:
@@ -280,9 +290,9 @@ def _suggestion_blocks(suggested: results.Suggested, _now: Moment) -> Iterator[B
             for row in getattr(suggested, name)
         ]:
             yield from (Line(title.format(suggested.totals.get(name, 0)), Tone.TITLE), _table(rows))
-    yield Line(
-        f"{suggested.health['active_threads']} active threads. {suggested.health['recommendation']}."
-    )
+    active = suggested.health["active_threads"]
+    threads = "thread" if active == 1 else "threads"
+    yield Line(f"{active} active {threads}. {suggested.health['recommendation']}.")
     if suggested.applied and suggested.dry_run:
         yield Line("Dry run: nothing was written. It would report:", Tone.WARN)
     yield from (Line(short_ids(line), Tone.GOOD) for line in suggested.applied)
@@ -383,7 +393,9 @@ def _counted_kinds(counts: Counts) -> str:
                 counted(sum(of_kind.values()), str(kind))
                 + (f" ({', '.join(rest)})" if rest else "")
             )
-    return ", ".join(parts) or "nothing yet"
+    return ", ".join(parts) or (
+        "nothing in force yet" if counts.by_kind_and_status else "nothing yet"
+    )
 
 
 def _verification_blocks(verified: results.Verified, _now: Moment) -> Iterator[Block]:
