@@ -180,8 +180,10 @@ def start(place: Place, python: str, package: str) -> int:
             "MALLOC_ARENA_MAX": "2",
         }
         for name, value in os.environ.items():  # noqa: TID251 - only to leave most of it behind
-            if name in _KEPT or name.startswith(("LC_", "RECOLLECT_TRANSPORT")):
+            if name in _KEPT or name.startswith("LC_"):
                 environ[name] = value
+        if place.tcp:  # it listens where its starter waits
+            environ["RECOLLECT_TRANSPORT"] = "tcp"
         command = [python, "-I", "-c", _LAUNCH, package]
         if sys.platform == "win32" or not lockfile.INHERITED:
             _create_process(command, environ)
@@ -199,7 +201,7 @@ def announce(place: Place, pid: int, version: str) -> None:
     import json
 
     spare = f"{place.daemon_file}.{pid}"
-    content = {"socket": place.socket, "pid": pid, "version": version, "protocol": PROTOCOL}
+    content = {"socket": place.entry, "pid": pid, "version": version, "protocol": PROTOCOL}
     fd = os.open(spare, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
     with open(fd, "w", encoding="utf-8", errors="surrogateescape") as file:
         json.dump(content, file, ensure_ascii=False)
