@@ -173,17 +173,7 @@ def start(place: Place, python: str, package: str) -> int:
         if starts.pause_s > 0:
             return IN_VAIN
         _write_starts(place, Starts(starts.count + 1, 0.0))
-        # glibc would keep a pool of memory per thread: 20 to 50 MB more.
-        environ = {
-            "RECOLLECT_HOME": place.home,
-            "RECOLLECT_RUNTIME": place.runtime,
-            "MALLOC_ARENA_MAX": "2",
-        }
-        for name, value in os.environ.items():  # noqa: TID251 - only to leave most of it behind
-            if name in _KEPT or name.startswith("LC_"):
-                environ[name] = value
-        if place.tcp:  # it listens where its starter waits
-            environ["RECOLLECT_TRANSPORT"] = "tcp"
+        environ = _environ_of_daemon(place)
         command = [python, "-I", "-c", _LAUNCH, package]
         if sys.platform == "win32" or not lockfile.INHERITED:
             _create_process(command, environ)
@@ -194,6 +184,22 @@ def start(place: Place, python: str, package: str) -> int:
         return IN_VAIN
     finally:
         lockfile.release(lock)
+
+
+def _environ_of_daemon(place: Place) -> dict[str, str]:
+    """It listens where its starter waits."""
+    # glibc would keep a pool of memory per thread: 20 to 50 MB more.
+    environ = {
+        "RECOLLECT_HOME": place.home,
+        "RECOLLECT_RUNTIME": place.runtime,
+        "MALLOC_ARENA_MAX": "2",
+    }
+    if place.tcp:
+        environ["RECOLLECT_TRANSPORT"] = "tcp"
+    for name, value in os.environ.items():  # noqa: TID251 - only to leave most of it behind
+        if name in _KEPT or name.startswith("LC_"):
+            environ[name] = value
+    return environ
 
 
 def announce(place: Place, pid: int, version: str) -> None:
