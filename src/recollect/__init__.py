@@ -15,6 +15,13 @@ for _name in (
     os.environ.setdefault(_name, "1")
 
 # No program is ever looked for in the folder that we stand in, which may be a stranger's: not by us, not by a browser's
-# or an editor's starter, not by what we start.
+# or an editor's starter, not by what we start. `/proc/self/cwd` is another name of it.
+
+
+def _is_fixed(place: str) -> bool:
+    plain = os.path.normpath("//" + place)  # which leaves one slash of three
+    return os.path.isabs(place) and not plain.startswith(("/proc/", "/dev/"))
+
+
 _places = os.environ.get("PATH", os.defpath).split(os.pathsep)
-os.environ["PATH"] = os.pathsep.join(filter(os.path.isabs, _places)) or os.defpath
+os.environ["PATH"] = os.pathsep.join(filter(_is_fixed, _places)) or os.defpath

@@ -19,7 +19,14 @@ from tests.web.served import WAIT_S, World, scratch_world
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shell scripts")
 
-PATHS = (".:{bin}", "{bin}:", ":{bin}", "tools:{bin}")
+PATHS = (
+    ".:{bin}",
+    "{bin}:",
+    ":{bin}",
+    "tools:{bin}",
+    "/proc/self/cwd:{bin}",
+    "//proc/self/cwd/tools:{bin}",
+)
 PROGRAMS = (
     "xdg-open", "gvfs-open", "x-www-browser", "www-browser", "firefox", "chromium", "links", "lynx",
     "sensible-editor", "vim", "nano", "vi", "less", "which", "sh", "env", "git", "notify-send", "pass",

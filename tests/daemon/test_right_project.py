@@ -19,7 +19,7 @@ from recollect.base.project import ID_FILE
 from recollect.wire import stub
 from tests.cli.run import Ran, run
 from tests.daemon.real import House, soon
-from tests.team.people import ROOT, git, make_repository
+from tests.team.people import REMOTE, ROOT, git, make_repository
 
 PNPM = "Use pnpm, never npm."
 OFFER = "looks like another copy of"
@@ -301,7 +301,25 @@ def start_history_anew(shop: Path) -> Path:
     return shop
 
 
-LOOKALIKES = (clone_elsewhere, clone_again, copy_whole, copy_first_commit, start_history_anew)
+def start_history_anew_with_git(shop: Path) -> Path:
+    shutil.rmtree(shop / ".git")
+    git(shop, "init")
+    return shop
+
+
+def squash_history(shop: Path) -> Path:
+    """One new first commit, pushed to where the old ones were."""
+    start_history_anew_with_git(shop)
+    git(shop, "add", ".")
+    git(shop, "commit", "-m", "all of it")
+    git(shop, "remote", "add", "origin", REMOTE)
+    return shop
+
+
+LOOKALIKES = (
+    clone_elsewhere, clone_again, copy_whole, copy_first_commit, start_history_anew, start_history_anew_with_git,
+    squash_history,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("make", LOOKALIKES)

@@ -22,7 +22,7 @@ from recollect.ops import imports, memories, rules
 from tests.hooks.talk import Talk
 from tests.ops.ask import keep, kept, made
 from tests.ops.conftest import Opens
-from tests.values import NOW, rule
+from tests.values import NOW, note, rule
 
 
 def in_force(app: App) -> list[str]:
@@ -112,6 +112,43 @@ def test_who_changes_back_within_a_session_gets_the_first_rule_back(app: App, ca
 def test_a_rule_that_is_private_as_a_whole_is_refused_in_words(app: App):
     with pytest.raises(BadInput, match="Nothing is left of the rule"):
         rules.add(app, "<private>the code is 1234</private>")
+
+
+AMENDED = (
+    ("Always keep the timeout of the payment service at 30 seconds.", "30", "60"),
+    ("Always regenerate the client in api/gen with make client before a commit.", "api/gen", "web/gen"),
+    ("Never deploy the shop on a Friday without asking Anna.", "Friday", "Monday"),
+    ("Always honour the clause qz1x in reviews.", "qz1x", "qz2x"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("told", "old", "new"), AMENDED)
+def test_a_rule_that_amends_what_the_session_was_told_is_no_echo_of_it(
+    app: App, told: str, old: str, new: str
+):
+    rules.add(app, told)
+    advance(app)
+    talk = Talk(app)
+    assert told in str(talk.tell("SessionStart", source="startup"))
+
+    talk.say(f"From now on {told.replace(old, new)}")
+    talk.tell("Stop")
+
+    waiting = [card.memory.body for card in rules.list_inbox(app).cards]
+    assert told.replace(old, new) in in_force(app) + waiting
+
+
+def test_what_only_quotes_what_the_session_was_told_is_kept_as_no_rule(app: App):
+    """Here of another memory: a rule that the person stated would count again."""
+    words = "Always restart the tax service after a change of the rates."
+    keep(app, note("Tax", body=f"Anna writes: {words} She said so twice."))
+    talk = Talk(app)
+    assert words in str(talk.say("What did Anna write about the tax service and the rates?"))
+
+    talk.say(words)
+    talk.tell("Stop")
+
+    assert in_force(app) == []
 
 
 def test_rule_add_names_what_it_replaces(app: App):

@@ -107,20 +107,41 @@ def test_an_event_goes_to_the_own_hook_of_the_home_that_is_named_with_a_mark(tmp
 
 
 @pytest.mark.parametrize(
-    "named", ["{at}/project/evil", "{at}/other/../project/evil", "evil", "./evil"]
-)
+    "named",
+    [
+        "{at}/project/evil", "{at}/other/../project/evil", "evil", "./evil", "/{at}/project/evil",
+        "{at}/./project/evil", "{at}//project/evil", "{at}/link/evil", "/proc/self/cwd/evil",
+    ],
+)  # fmt: skip
 def test_what_a_projects_tree_holds_is_not_run(tmp_path: Path, named: str):
+    """However it is named, and whether the agent says which folder its project is or only stands in it."""
     project, home = tmp_path / "project", named.format(at=tmp_path)
     script(project / "evil" / "bin" / "hook", "echo evil")
-    ran = call(
-        tmp_path, "hook", "Stop", cwd=project, RECOLLECT_HOME=home, CLAUDE_PROJECT_DIR=str(project)
-    )
-    assert ran.stdout == ""
+    (tmp_path / "link").symlink_to(project)
+    for told in ({"CLAUDE_PROJECT_DIR": str(project)}, {}):
+        ran = call(tmp_path, "hook", "Stop", cwd=project, RECOLLECT_HOME=home, **told)
+        assert ran.stdout == ""
+
+
+def test_a_program_that_the_plugin_finds_is_not_told_of_a_home_in_a_projects_tree(tmp_path: Path):
+    """Its settings would name programs."""
+    evil = tmp_path / "project" / "evil"
+    evil.mkdir(parents=True)
+    script(tmp_path / "bin" / "recollect", 'echo "in $RECOLLECT_HOME"')
+    path = f"{tmp_path}/bin:/usr/bin:/bin"
+
+    ran = call(tmp_path, "mcp", cwd=evil.parent, PATH=path, RECOLLECT_HOME=str(evil))
+
+    assert ran.stdout == f"in {tmp_path}/.recollect\n"
 
 
 @pytest.mark.parametrize(
-    "path", [".:/usr/bin:/bin", "/usr/bin:/bin:", ":/usr/bin:/bin", "bin:/bin"]
-)
+    "path",
+    [
+        ".:/usr/bin:/bin", "/usr/bin:/bin:", ":/usr/bin:/bin", "bin:/bin", "/proc/self/cwd:/bin",
+        "//proc/self/cwd/bin:/bin", "/usr/../proc/self/cwd:/bin",
+    ],
+)  # fmt: skip
 def test_no_program_is_looked_for_in_a_projects_tree(tmp_path: Path, path: str):
     for place in ("project", "project/bin"):
         script(tmp_path / place / "recollect", f"echo evil | tee {tmp_path}/evil")

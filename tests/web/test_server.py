@@ -221,6 +221,17 @@ def test_the_code_and_the_file_end_after_a_while():
     assert not invitation.file.exists()
 
 
+def test_a_private_file_that_cannot_be_removed_keeps_nobody_out(shop: World):
+    """A cleaner of temporary folders was there, and then somebody else."""
+    with running(shop) as ui:
+        folder = ui.file.parent
+        aside = folder.rename(folder.with_name("aside"))
+        folder.write_text("")
+        assert ui.enter(code=ui.code).cookies
+        folder.unlink()
+        aside.rename(folder)
+
+
 def test_another_user_who_comes_over_ipv6_gets_the_login_page_alone(ui: Ui):
     """It was let in where `/proc/net/tcp` did not name it. Nobody is told apart by their connection any more."""
     port = int(ui.host.partition(":")[2])

@@ -288,6 +288,18 @@ def test_a_daemon_that_listens_elsewhere_is_found(world: World):
     assert ran.out == b"hello"
 
 
+@pytest.mark.parametrize("is_tcp", [True, False], ids=["the daemon", "the hook"])
+def test_a_daemon_that_listens_in_another_way_is_found(world: World, is_tcp: bool):
+    """A variable of one project's settings must not hide the daemon from it, or from all others."""
+    place = Place(world.home, world.place.runtime, tcp=is_tcp)
+    environ = world.environ() if is_tcp else world.environ(RECOLLECT_TRANSPORT="tcp")
+    with EchoServer(place) as server:
+        client.announce(place, os.getpid(), "0.1.0")
+        ran = world.hook(*CALM, body=b"hello", environ=environ)
+        server.settle()
+    assert ran.out == b"hello"
+
+
 # Without one
 
 

@@ -112,7 +112,7 @@ def _is_echo(app: App, found: FoundRule, shown: Sequence[str]) -> bool:
     it counts again, and one that another took the place of comes back."""
     if found.is_dictated or not shown:
         return False
-    if not turns.is_quote(found.rule, turns.runs_of(shown)):
+    if not turns.is_whole_quote(found.rule, shown):
         return False
     reader = app.reader(found.scope)
     stated = load_rules(reader, Status.ACTIVE, Status.CANDIDATE, Status.SUPERSEDED)

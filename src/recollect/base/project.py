@@ -440,18 +440,23 @@ def _looks_alike(folder: Path, project: Project, here: Repository | None) -> boo
     card = _card(folder)
     first = card.get("first_commit", "")
     if here is not None and first:
-        if here.has_root_commit(first):
-            return True
-        from recollect.base.git_files import normal_remote
-
-        # A shallow clone has no first commit to compare.
-        remote = normal_remote(here.remote)
-        return here.is_shallow and bool(remote) and remote == card.get("remote")
+        return here.has_root_commit(first) or _is_without_its_history(card, project, here)
     ids = {project.mark}
     if project.common_dir is not None:
         ids.add(_pointer(str(project.common_dir / ID_FILE), _ID))
     is_same_id = bool({_owner(folder), card.get("key", "")} & (ids - {""}))
     return is_same_id or card.get("root") == str(project.root)
+
+
+def _is_without_its_history(card: dict[str, str], project: Project, here: Repository) -> bool:
+    """Whether a repository that lacks the first commit may be the same one nevertheless."""
+    from recollect.base.git_files import normal_remote
+
+    remote = normal_remote(here.remote)
+    has_same_remote = remote == card.get("remote", "")
+    if card.get("root") == str(project.root):  # its history was begun anew
+        return has_same_remote or here.head() is None
+    return here.is_shallow and bool(remote) and has_same_remote
 
 
 def _has_memory(folder: Path) -> bool:

@@ -207,6 +207,18 @@ def runs_of(shown: Sequence[str]) -> frozenset[tuple[str, ...]]:
     return frozenset().union(*(terms.word_runs(one) for one in shown))
 
 
+def is_whole_quote(rule: str, shown: Sequence[str]) -> bool:
+    """All its words and numbers stand in one of the texts, in this order. One that differs in a single word may be
+    another rule."""
+    quoted = _plain_words(rule)
+    return bool(quoted.strip()) and any(quoted in _plain_words(text) for text in shown)
+
+
+def _plain_words(text: str) -> str:
+    words = re.findall(r"[^\W_]+", text.casefold())
+    return f" {' '.join(words)} "
+
+
 def is_quote(sentence: str, known: frozenset[tuple[str, ...]]) -> bool:
     """A short sentence says too little to tell, unless all of it was shown."""
     runs = terms.word_runs(_AROUND.sub(" ", sentence))

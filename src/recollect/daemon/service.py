@@ -90,7 +90,7 @@ class Service:
         self._works: dict[str, Work] = {}  # by the name that the client gave its call
         self._spool = SpoolDrain(place, self._hooks, self._log, self._refuse_too_new)
         self._server = Server(place, listener, token, self._answer, self._report_failure)
-        self._name = place.address if place.tcp else place.socket
+        self._name = place.entry
         self._socket_stamp = stamp(self._name)
         jobs = [job for job in JOBS if job.every_s]
         quick = [
@@ -275,7 +275,7 @@ class Service:
             "version": __version__,
             "protocol": frame.PROTOCOL,
             "home": str(self._home.root),
-            "socket": self._place.socket,
+            "socket": self._place.entry,
             "started_at": self._began.iso(),
             "uptime_s": round(now_s - self._began_s, 1),
             "idle_s": round(now_s - self._last_request_s, 1),

@@ -89,7 +89,7 @@ def _answers(place: Place) -> bool:
 
 def _find_socket(place: Place) -> tuple[int, int] | None:
     with suppress(OSError):
-        found = os.lstat(place.address if place.tcp else place.socket)
+        found = os.lstat(place.entry)
         return found.st_dev, found.st_ino
     return None
 

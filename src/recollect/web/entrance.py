@@ -134,7 +134,8 @@ class Entrance:
 
     def end(self) -> None:
         if self._file is not None:
-            self._file.unlink(missing_ok=True)
+            with suppress(OSError):  # what it leads to is closed all the same
+                self._file.unlink()
             self._file = None
 
     def _close(self) -> None:

@@ -173,15 +173,7 @@ def start(place: Place, python: str, package: str) -> int:
         if starts.pause_s > 0:
             return IN_VAIN
         _write_starts(place, Starts(starts.count + 1, 0.0))
-        # glibc would keep a pool of memory per thread: 20 to 50 MB more.
-        environ = {
-            "RECOLLECT_HOME": place.home,
-            "RECOLLECT_RUNTIME": place.runtime,
-            "MALLOC_ARENA_MAX": "2",
-        }
-        for name, value in os.environ.items():  # noqa: TID251 - only to leave most of it behind
-            if name in _KEPT or name.startswith(("LC_", "RECOLLECT_TRANSPORT")):
-                environ[name] = value
+        environ = _environ_of_daemon(place)
         command = [python, "-I", "-c", _LAUNCH, package]
         if sys.platform == "win32" or not lockfile.INHERITED:
             _create_process(command, environ)
@@ -194,12 +186,28 @@ def start(place: Place, python: str, package: str) -> int:
         lockfile.release(lock)
 
 
+def _environ_of_daemon(place: Place) -> dict[str, str]:
+    """It listens where its starter waits."""
+    # glibc would keep a pool of memory per thread: 20 to 50 MB more.
+    environ = {
+        "RECOLLECT_HOME": place.home,
+        "RECOLLECT_RUNTIME": place.runtime,
+        "MALLOC_ARENA_MAX": "2",
+    }
+    if place.tcp:
+        environ["RECOLLECT_TRANSPORT"] = "tcp"
+    for name, value in os.environ.items():  # noqa: TID251 - only to leave most of it behind
+        if name in _KEPT or name.startswith("LC_"):
+            environ[name] = value
+    return environ
+
+
 def announce(place: Place, pid: int, version: str) -> None:
     """Say in the home where this daemon listens (`follow`). For the daemon, which holds the lifetime lock."""
     import json
 
     spare = f"{place.daemon_file}.{pid}"
-    content = {"socket": place.socket, "pid": pid, "version": version, "protocol": PROTOCOL}
+    content = {"socket": place.entry, "pid": pid, "version": version, "protocol": PROTOCOL}
     fd = os.open(spare, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
     with open(fd, "w", encoding="utf-8", errors="surrogateescape") as file:
         json.dump(content, file, ensure_ascii=False)

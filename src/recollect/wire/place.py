@@ -44,6 +44,7 @@ class Place:
         self.tcp = tcp or sys.platform == "win32" or not _fits(runtime)
         self.socket = runtime + "/socket"
         self.address = runtime + "/address"  # port and token, where there are no Unix sockets
+        self.entry = self.address if self.tcp else self.socket  # of these two, the one that is used
         self.spool = runtime + "/spool"
         self.recalls = (
             runtime + "/recalls"
@@ -91,20 +92,20 @@ def expected_runtime(home: str, environ: "Mapping[str, str]") -> str:
 
 
 def follow(place: Place) -> Place:
-    """The same home where its last daemon listened: processes can disagree about the runtime folder."""
+    """The same home where and how its last daemon listened: processes can disagree about both."""
     try:
         file = system.open(place.daemon_file, system.O_RDONLY)
         try:
             content = system.read(file, 8192)
         finally:
             system.close(file)
-        if place.socket.encode("utf-8", "surrogateescape") in content:
+        if place.entry.encode("utf-8", "surrogateescape") in content:
             return place
         import json
 
-        runtime = json.loads(content)["socket"].rpartition("/")[0]
+        runtime, _, name = json.loads(content)["socket"].rpartition("/")
         if is_private(runtime):
-            return Place(place.home, runtime, tcp=place.tcp)
+            return Place(place.home, runtime, tcp=name == "address")
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         pass
     return place
