@@ -69,7 +69,7 @@ NAMED = {
     "no": ("passord: {}", "passordet er {}"),
     "ro": ("parola este {}",),
     "th": ("รหัสผ่าน: {}", "รหัสผ่านคือ{}"),
-    "tr": ("şifre: {}", "Şifre {}"),
+    "tr": ("şifre: {}", "Şifre {}", "veritabanı parolası {}"),
 }
 # How people say that one was changed, or hand over a login.
 CHANGED = (
@@ -77,6 +77,7 @@ CHANGED = (
     "the new admin password will be {}",
     "das neue DB-Passwort heißt {}",
     "PW für die Staging-DB: {}",
+    "Das WLAN-Passwort im Büro ist übrigens {}.",
     "Zugang zum Server: root / {}",
     "log in as admin, pw {}",
     "j'ai changé le mot de passe en {}",
