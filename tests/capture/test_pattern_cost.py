@@ -46,6 +46,7 @@ resource.setrlimit(resource.RLIMIT_CPU, (15, 15))
 from recollect.agents import agent
 from recollect.app import plan_gate
 from recollect.base.text import composed
+from recollect.integrations.foreign_memories import words_key
 from recollect.model.command import command_of
 from recollect.vault.page import normal_name
 for number in range(100):
@@ -56,6 +57,7 @@ for sign in ("@", "@a", "a@"):
 gemini = agent("gemini")
 for text in (" " * 400_000 + "x", "<hook_context>" * 60_000, "<hook_context> </hook_context>" * 30_000):
     gemini.read_prompt(text)
+words_key("a" * 60_000), words_key("e\u0301" * 30_000)
 normal_name("a" + "\u0301\u0327" * 100_000), composed("\u0301\u0327" * 100_000, "NFKC")
 """
 

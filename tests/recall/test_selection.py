@@ -311,6 +311,17 @@ def test_a_very_long_command_is_judged_in_time():
     assert rules_about([rule("x", body="./" * 1_000)] * 20, call) == []
 
 
+def test_what_is_compared_with_each_rule_does_not_grow_with_the_call():
+    same = read_call(BASH, {"command": "make a && " * 400})
+    others = read_call(BASH, {"command": "; ".join(f"x{number}" for number in range(800))})
+    path = read_call("Read", {"file_path": "/" * 1_000_000})
+
+    assert [program.name for program in same.programs] == ["make"]
+    assert len(same.commands) <= 2
+    assert len(others.programs) == 100
+    assert path.paths == ()
+
+
 @pytest.mark.parametrize(
     ("failed", "fix", "how", "command", "bears"), cases("call_rules", "lessons", "recall")
 )

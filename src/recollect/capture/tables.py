@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from recollect.base.shipped import load_table
@@ -92,7 +92,11 @@ class Language(NamedTuple):
 
 def language_code(text: str) -> str:
     """English where nothing speaks for another language."""
-    sample = text[:2_000].lower().replace("\u2019", "'")
+    return _language_of(text[:2_000].lower().replace("\u2019", "'"))
+
+
+@lru_cache(maxsize=1024)  # each rule is asked about for each new one
+def _language_of(sample: str) -> str:
     for code, script in _BY_SCRIPT:
         if script.search(sample):
             return code

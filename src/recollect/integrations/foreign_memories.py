@@ -270,7 +270,7 @@ def why_left_out(one: ForeignMemory) -> str:
 
 
 # Numbers, paths, options and names as code spells them: texts that differ in one of these speak of different things.
-_EXACT = re.compile(r"\S*(?:\d|\w[_/.:@-]\w|[a-z][A-Z]|--\w)\S*")
+_EXACT = re.compile(r"\d|\w[_/.:@-]\w|[a-z][A-Z]|--\w")
 
 
 def words_key(text: str) -> str:
@@ -281,5 +281,6 @@ def words_key(text: str) -> str:
 
 def exact_names(text: str) -> tuple[str, ...]:
     """Port 5433 is not port 5432, and `db/a.py` is not `db/b.py`."""
-    found = (name.strip("\"'`,;:!?()[]{}<>").rstrip(".") for name in _EXACT.findall(text))
+    exact = (word for word in text.split() if _EXACT.search(word))
+    found = (name.strip("\"'`,;:!?()[]{}<>").rstrip(".") for name in exact)
     return tuple(sorted(set(found)))

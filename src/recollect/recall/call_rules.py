@@ -12,6 +12,8 @@ from recollect.model.command import FAMILIES, Command, How, Lesson, command_of
 from recollect.model.memory import Rule
 
 _MAX_COMMAND_CHARS = 4_000
+# Each is looked for in each rule. A path that is longer than any system takes names no file.
+_MAX_PARTS, _MAX_PATH_CHARS = 100, 4_096
 _MAX_RULE_CHARS = 2_500  # an imported one may be of any length
 _SHELL_BREAK = re.compile(r"&&|\|\||[;|&\n()`]|\$\(")
 _COMMAND_BREAK = re.compile(r"&&|\|\||;|\n")
@@ -58,11 +60,21 @@ def read_call(tool: str, given: Mapping[str, object]) -> Call:
     command = command[:_MAX_COMMAND_CHARS] if isinstance(command, str) else ""
     text = command
     command = _without_documents(command)
-    commands = tuple(filter(None, map(command_of, (*_COMMAND_BREAK.split(command), command))))
-    paths = tuple(value for key in _PATH_KEYS if isinstance(value := given.get(key), str) and value)
-    programs = tuple(filter(None, map(_read_program, _SHELL_BREAK.split(command))))
+    lines = _first_different(_COMMAND_BREAK.split(command))
+    commands = tuple(filter(None, map(command_of, (*lines, command))))
+    paths = tuple(
+        value
+        for key in _PATH_KEYS
+        if isinstance(value := given.get(key), str) and 0 < len(value) <= _MAX_PATH_CHARS
+    )
+    parts = _first_different(_SHELL_BREAK.split(command))
+    programs = tuple(dict.fromkeys(filter(None, map(_read_program, parts))))
     text = text or " ".join(paths)[:_MAX_COMMAND_CHARS]
     return Call(tool, programs, commands, paths, bool(_WRITING_KEYS & given.keys()), text)
+
+
+def _first_different(parts: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(part.strip() for part in parts))[:_MAX_PARTS]
 
 
 def _without_documents(command: str) -> str:
@@ -192,6 +204,8 @@ def _weigh_program(text: str, program: Program) -> float:
 def _mentions(text: str, program: Program) -> Iterator[tuple[str, ...]]:
     """The subcommands with which a text names a program, one after the other; none where it names only the program."""
     text = text.replace("docker-compose", "docker compose")
+    if program.name not in text:  # so for nearly all, and much cheaper than a pattern of its own
+        return
     family = FAMILIES.get(program.name, program.name)
     for mention in re.finditer(rf"(?<![\w-]){re.escape(program.name)}(?![\w-])", text):
         following = _FOLLOWING.match(text, mention.end())

@@ -62,6 +62,7 @@ class _Value(NamedTuple):
     end: int
     quoted: bool
     text: bytes
+    in_call: bool = False  # Some("..."), String::from("..."): names and messages stand there, too
 
 
 class _Verdict(Enum):
@@ -85,7 +86,13 @@ def find_assigned(
         if value is None or len(value.text) < row.min_bytes:
             continue
         head = text[start:at]
-        case = (row.regex, head, value.text, value.quoted)  # what a verdict depends on
+        case = (
+            row.regex,
+            head,
+            value.text,
+            value.quoted,
+            value.in_call,
+        )  # what a verdict depends on
         verdict = verdicts.get(case)
         if verdict is None:
             if head not in names:
@@ -106,11 +113,11 @@ def _judge_assigned(
     is_verb = not sign and not rest and word.lower().endswith(b"pass")  # pass "x"
     # No spaces and capitals: the form of environment files, where whatever follows is the value.
     sure = sign == b"=" and (word + rest).isupper()
-    if not is_about(word, rest) and (
-        table.is_password(value.text, quoted=value.quoted, sure=sure) and not is_verb
-        if row.password
-        else table.is_token(value.text, quoted=value.quoted)
-    ):
+    if row.password and not value.in_call:
+        is_secret = table.is_password(value.text, quoted=value.quoted, sure=sure) and not is_verb
+    else:
+        is_secret = table.is_token(value.text, quoted=value.quoted)
+    if is_secret and not is_about(word, rest):
         return _Verdict.SECRET
     return _Verdict.OTHER if value.quoted or not table.is_words(value.text) else _Verdict.WORDS
 
@@ -129,6 +136,9 @@ def _value_at(text: bytes, start: int, max_bytes: int) -> _Value:
         )
     bare = _BARE.match(text, start, stop)
     value = bare[0].rstrip(_LOOSE_END) if bare else b""
+    argument_at = start + len(value)
+    if value.endswith(b"(") and _OPEN.match(text, argument_at, stop):
+        return _value_at(text, argument_at, stop - argument_at)._replace(in_call=True)
     if b"\\" in value:
         value = _ESCAPED_BREAK.split(value, maxsplit=1)[0].rstrip(_LOOSE_END)
     return _Value(start, start + len(value), False, value)

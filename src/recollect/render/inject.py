@@ -48,10 +48,11 @@ _ENTRY = re.compile(
     rf"^- (?:\w+ (?P<hit>{_ID}(?:#\w+(?:\.\d+)?)?) \[|\[\w+\] .*\((?P<rule>{_ID})\)(?:: .*)?$)",
     re.MULTILINE,
 )
-_OWN = re.compile(r"\[(?=\s*(?:/\s*)?recollect\b)", re.IGNORECASE)
+# A bracket of full width is read like any other.
+_OWN = re.compile(r"[\[\uff3b](?=\s*(?:[/\uff0f]\s*)?recollect\b)", re.IGNORECASE)
 # Names of tags that hosts and models give a meaning: all that are made of several words, and some that are not.
 _TAG = re.compile(
-    r"<(?=\s*(?:/\s*)?(?:[a-z]\w*[-_:]\w|(?:system|human|user|assistant|invoke|parameter|thinking|result|tool|function)\b))",
+    r"[<\uff1c](?=\s*(?:[/\uff0f]\s*)?(?:[a-z]\w*[-_:]\w|(?:system|human|user|assistant|invoke|parameter|thinking|result|tool|function)\b))",
     re.IGNORECASE,
 )
 # What begins a turn in the templates of models, which some programs read wherever it stands: `<|im_start|>`, `<s>`,
