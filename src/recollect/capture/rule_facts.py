@@ -62,6 +62,7 @@ class RuleFacts(NamedTuple):
     telling: frozenset[str] = frozenset()  # small words with which it says something else: "more"
     doers: frozenset[tuple[str, str]] = frozenset()  # who but the agent does what: ("i", "review")
     links: frozenset[tuple[str, str, str]] = frozenset()  # ("warning", "as", "error")
+    handled: frozenset[str] = frozenset()  # what something is done to: "Back up postgres nightly"
 
     @property
     def content(self) -> frozenset[str]:
@@ -101,7 +102,7 @@ def read_facts(rule: str) -> RuleFacts:
         core = _PATTERNS.located.sub(r"\1 ", core)
     core, replaced = _take_replaced(core)
     clauses = _split_clauses(core)
-    reader = _Reader(is_refusal=bool(clauses) and all(map(_is_denied, clauses)))
+    reader = _Reader(is_refusal=bool(clauses) and all(map(_is_refusal, clauses)))
     for clause in clauses:
         reader.read(clause)
     replaced_stems = frozenset(stem for words in replaced for stem in _content(words))
@@ -128,6 +129,7 @@ def read_facts(rule: str) -> RuleFacts:
         telling=_WORDS.telling.intersection(chain.from_iterable(clauses)),
         doers=frozenset(chain.from_iterable(map(_doers, clauses))),
         links=frozenset(reader.links),
+        handled=frozenset(chain.from_iterable(map(_handled, clauses))),
     )
 
 
@@ -287,7 +289,8 @@ def _place_stems() -> frozenset[str]:
 def _plain(rule: str) -> str:
     """One case, one form of every character, one kind of apostrophe."""
     folded = composed(rule, "NFKC").casefold()
-    return folded.replace("\u2019", "'").replace("\u2018", "'")
+    plain = folded.replace("\u2019", "'").replace("\u2018", "'")
+    return _PATTERNS.no_apostrophe.sub(r"\1n't", plain)
 
 
 def _spell_out(rule: str) -> str:
@@ -380,6 +383,27 @@ def _split_hiragana(run: str) -> list[str]:
     return [*permission, bare, *negation] if is_said else permission + negation
 
 
+def _is_refusal(clause: list[str]) -> bool:
+    return _is_denied(clause) or _denies_subject(clause)
+
+
+def _denies_subject(clause: list[str]) -> bool:
+    """ "Tests never hit the network" refuses as "Never hit the network in tests" does. "Use const, never let" asks for
+    something, and "Stop when tests don't pass" denies a condition.
+    """
+    place = next((at for at, word in enumerate(clause) if word in _WORDS.negations), 0)
+    before = clause[:place]
+    if not any(map(_is_content, before)) or not _WORDS.conditional.isdisjoint(before):
+        return False
+    is_verb_denied = clause[place] in _WORDS.denying or before[-1] in _WORDS.auxiliary
+    return is_verb_denied and before[-1] not in _WORDS.joining and not _asks_to_use(before)
+
+
+def _asks_to_use(clause: list[str]) -> bool:
+    first = next((word for word in clause if word not in _WORDS.openers), "")
+    return first in _WORDS.choosing
+
+
 def _is_denied(clause: list[str]) -> bool:
     """Whether it refuses all that it names. A language may say so at the end: "Lösche die Logs nicht"."""
     first = next((word for word in clause if word not in _WORDS.openers), "")
@@ -432,6 +456,26 @@ def _doers(clause: list[str]) -> Iterator[tuple[str, str]]:
             yield word, next(_content(" ".join(following)), "")
 
 
+def _handled(clause: list[str]) -> Iterator[str]:
+    """What something is done to: "postgres" in "Back up postgres", and not in "Back up with postgres".
+    Chinese and Japanese tell that by particles, which are not read.
+    """
+    has_begun = False
+    is_used = False  # what is named next is what is used
+    follows_name = False
+    for word in clause:
+        is_name = _is_content(word)
+        if word in _WORDS.choosing:
+            is_used = True
+        elif is_name:
+            if has_begun and not is_used and word < _FIRST_KANA:
+                yield stem_of(word)
+            has_begun = True
+        elif follows_name or word in _WORDS.directions:
+            is_used = False
+        follows_name = is_name
+
+
 def _is_content(word: str) -> bool:
     small = _WORDS.small | _WORDS.negations | _WORDS.directions | _WORDS.allowing
     return word not in small and word != "ない"
@@ -469,7 +513,7 @@ class _Reader:
             if _is_negation(word, clause[number + 1 :]):
                 self._is_place = False
                 self._is_missing = word in _WORDS.lacking
-                if number > 0 and not is_denied:
+                if number > 0 and not is_denied and not self.is_refusal:
                     self._rejects, self._has_rejected = _MAX_REJECTED, False
             elif _is_content(word):
                 self._add(stem_of(word))
