@@ -40,6 +40,7 @@ _TABLE = load_table("recollect.recall", "rule_words.toml")
     _SHOWS,
     _REMOVES,
     _TASK_RUNNERS,
+    _LEFT_OPEN,
 ) = (
     frozenset(_TABLE[name].split())
     for name in (
@@ -55,6 +56,7 @@ _TABLE = load_table("recollect.recall", "rule_words.toml")
         "shows",
         "removes",
         "task_runners",
+        "left_open",
     )
 )
 _SPELLED = [(re.compile(row["pattern"]), row["says"]) for row in _TABLE["spelled"]]
@@ -196,18 +198,34 @@ class _Reader:
         self._held: list[str] = []  # words of this part so far
         self._first: Name | None = None  # what is to be done before something else
         self._is_marked = False  # a word of this very clause said what follows
+        self._is_refusing = False  # and that it is not wanted
 
     def read(self, clause: Sequence[str]) -> None:
+        if _leaves_open(clause):
+            return
         self._begin_clause()
         for token in clause:
             word = token.casefold()
             part = _turn(word, self._part, is_marked=self._is_marked, has_words=bool(self._held))
+            part = self._as_refused(part, word)
             if part is None or _is_of_command(self._held, word):
                 self._held.append(token)
             else:
                 self._close_part(word, part)
                 self._begin_part(part)
+                self._is_refusing = self._is_refusing or word in _UNWANTED
         self._end_clause()
+
+    def _as_refused(self, part: _Part | None, word: str) -> _Part | None:
+        """What a clause that refuses goes on with: "Do not ever run it" asks for nothing, and "Use psql, never on prod"
+        excepts a place.
+        """
+        is_bare = self._part is _Part.UNWANTED and not self._held
+        if part is _Part.WHERE and is_bare and self._names[_Part.WANTED]:
+            return _Part.EXCEPTED
+        if part is _Part.WANTED and self._is_refusing and word in _WANTED:
+            return _Part.UNWANTED
+        return part
 
     def _close_part(self, word: str, following: _Part) -> None:
         """Keeps what was said before this word, which turns to another part."""
@@ -252,6 +270,17 @@ class _Reader:
             self._narrow[part].update(filter(None, words))
         elif part in (_Part.WANTED, _Part.UNWANTED):
             self._names[part] += _names(tokens)
+
+
+def _leaves_open(clause: Sequence[str]) -> bool:
+    """ "You may use npm", "Ask before you run it": whoever does it has neither kept the rule nor broken it."""
+    is_open = False
+    for token in clause:
+        word = token.casefold()
+        is_open = is_open or word in _LEFT_OPEN
+        if word in _UNWANTED or word in _WANTED:
+            return is_open and word in _WANTED
+    return False
 
 
 def _turn(word: str, part: _Part, *, is_marked: bool, has_words: bool) -> _Part | None:
