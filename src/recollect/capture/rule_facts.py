@@ -18,6 +18,7 @@ from recollect.base.text import composed, one_line
 from recollect.capture.tables import Patterns, Words, table
 
 _MAX_CHARS = 2_500  # an imported rule may be of any length
+_MAX_PARTS = 4  # of a rule; who says more at once dictates a document
 _MAX_REJECTED = 3  # this many words after a "not" are what is not wanted
 _MIN_STEM_CHARS = 4  # two words that begin alike for so long may be forms of one ...
 _MAX_ENDING_CHARS = 3  # ... if no more follows: "escribas", "escribe"
@@ -94,6 +95,13 @@ def rule_key(rule: str) -> str:
 
 
 @lru_cache(maxsize=4096)
+def split_parts(rule: str) -> tuple[str, ...]:
+    """Its sentences, and what is joined to them by a comma and an "and": each may be a rule of its own."""
+    parts = (part.strip() for part in _PATTERNS.part.split(rule[:_MAX_CHARS]))
+    return tuple(filter(None, parts))[:_MAX_PARTS]
+
+
+@lru_cache(maxsize=4096)
 def read_facts(rule: str) -> RuleFacts:
     said = _spell_out(rule)
     core, *exceptions = _PATTERNS.exception.split(said)
@@ -131,6 +139,14 @@ def read_facts(rule: str) -> RuleFacts:
         links=frozenset(reader.links),
         handled=frozenset(chain.from_iterable(map(_handled, clauses))),
     )
+
+
+@lru_cache(maxsize=4096)
+def matters_of(rule: str) -> frozenset[str]:
+    """What it names, and the choices of which it names one: rules without a common matter do not contradict."""
+    content = read_facts(rule).content
+    named = (choice.members for choice in choices() if not content.isdisjoint(choice.members))
+    return content.union(*named)
 
 
 def names_in_case(rule: str) -> frozenset[str]:

@@ -20,10 +20,12 @@ from recollect.capture.rule_facts import (
     is_said_in_order,
     is_unit,
     kinds_of,
+    matters_of,
     may_be_forms_of_one,
     names_in_case,
     read_facts,
     rule_key,
+    split_parts,
 )
 
 # How near two rules are by their vectors if they are about one matter, by the share of the shorter one's words that the
@@ -70,7 +72,19 @@ def relation(new: str, old: str, near: float | None = None) -> Relation:
         _other_name,
     )
     decided = next(filter(None, (look(mine, theirs) for look in looks)), None)
+    if decided is None and _contradict_in_part(new, old):
+        return Relation.UNSURE
     return decided or _suggested(mine, theirs, near)
+
+
+def _contradict_in_part(new: str, old: str) -> bool:
+    """Whether one of them says several things, and one of those contradicts the other: "Pushing to main is fine, and we
+    use bun".
+    """
+    mine, theirs = split_parts(new), split_parts(old)
+    if len(mine) == len(theirs) == 1 or matters_of(new).isdisjoint(matters_of(old)):
+        return False
+    return any(relation(part, other).replaces for part in mine for other in theirs)
 
 
 def _differ_in_case(new: str, old: str) -> bool:
