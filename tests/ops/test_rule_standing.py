@@ -307,6 +307,16 @@ def _apply(plan: Plan, known: dict[str, Rule]) -> None:
             )
 
 
+def test_a_pair_that_words_tell_is_shown_before_those_that_are_only_near_in_meaning():
+    near = [rule(f"n{number}", body=f"Keep the code of part {number} tidy.") for number in range(3)]
+    opposite = rule("o", body="Use tabs.")
+    among = Surroundings(known=near, elsewhere=[opposite], near={one.id: 0.95 for one in near})
+    plan = state_rule(rule("new", body="Use spaces."), among, is_sure=True)
+    (told,) = plan.changes
+    assert isinstance(told, Create)
+    assert opposite.id in paired_ids(told.memory)
+
+
 def test_a_waiting_rule_of_another_store_is_no_pair(app: App):
     keep(app, rule("w", body="Use tabs", status=Status.CANDIDATE), scope=Scope.USER)
     rules.add(app, "Use spaces")
