@@ -24,6 +24,7 @@ _MIN_STEM_CHARS = 4  # two words that begin alike for so long may be forms of on
 _MAX_ENDING_CHARS = 3  # ... if no more follows: "escribas", "escribe"
 _FIRST_KANA = "\u3040"  # and what comes after it: Chinese, Japanese and Korean
 _MAX_INFLECTION = 2  # a shorter run of hiragana is a particle or an ending
+_OWN_PLACE = "own_place"  # stands for the place in "Mocks live in mocks/", which is not "Use mocks"
 _MAY = "可以"  # stands for what permits in Chinese and Japanese
 _STOPS = " \t\n.!;,:\u3002"
 _PATTERNS = Patterns("rule_facts")
@@ -113,6 +114,8 @@ def read_facts(rule: str) -> RuleFacts:
     reader = _Reader(is_refusal=bool(clauses) and all(map(_is_refusal, clauses)))
     for clause in clauses:
         reader.read(clause)
+    if located and reader.wanted <= located:
+        reader.wanted.add(_OWN_PLACE)
     replaced_stems = frozenset(stem for words in replaced for stem in _content(words))
     return RuleFacts(
         wanted=frozenset(reader.wanted) - replaced_stems,
@@ -122,7 +125,7 @@ def read_facts(rule: str) -> RuleFacts:
         exceptions=frozenset(stem for words in exceptions for stem in _content(words)),
         directions=frozenset(reader.directions),
         refuses=reader.is_refusal,
-        allows=_has_any(clauses, _WORDS.allowing),
+        allows=_has_any(clauses, _WORDS.allowing) or _PATTERNS.need_not.search(said) is not None,
         may_forbid=_has_any(clauses, _WORDS.allowing) and _has_any(clauses, _WORDS.negations),
         restricts=_has_any(clauses, _WORDS.restricting),
         adds=_PATTERNS.adds.search(said) is not None,
@@ -170,6 +173,8 @@ def is_said_in_order(one: RuleFacts, other: RuleFacts) -> bool:
         return False
     mine = [word for word in one.order if word in other.order]
     theirs = [word for word in other.order if word in one.order]
+    if len(mine) == 2 and one.has_copula and other.has_copula:
+        return theirs == mine  # "Errors are warnings" is not "Warnings are errors"
     start = mine.index(theirs[0]) if theirs else 0
     return theirs == mine[start:] + mine[:start] or _is_swapped(mine, theirs)
 
@@ -417,7 +422,7 @@ def _denies_subject(clause: list[str]) -> bool:
 
 def _asks_to_use(clause: list[str]) -> bool:
     first = next((word for word in clause if word not in _WORDS.openers), "")
-    return first in _WORDS.choosing
+    return first in _WORDS.using
 
 
 def _is_denied(clause: list[str]) -> bool:
@@ -481,7 +486,7 @@ def _handled(clause: list[str]) -> Iterator[str]:
     follows_name = False
     for word in clause:
         is_name = _is_content(word)
-        if word in _WORDS.choosing:
+        if word in _WORDS.using or word in _WORDS.choosing:
             is_used = True
         elif is_name:
             if has_begun and not is_used and word < _FIRST_KANA:
