@@ -111,11 +111,7 @@ def read_facts(rule: str) -> RuleFacts:
         core = _PATTERNS.located.sub(r"\1 ", core)
     core, replaced = _take_replaced(core)
     clauses = _split_clauses(core)
-    reader = _Reader(is_refusal=bool(clauses) and all(map(_is_refusal, clauses)))
-    for clause in clauses:
-        reader.read(clause)
-    if located and reader.wanted <= located:
-        reader.wanted.add(_OWN_PLACE)
+    reader = _read_clauses(clauses, located)
     replaced_stems = frozenset(stem for words in replaced for stem in _content(words))
     return RuleFacts(
         wanted=frozenset(reader.wanted) - replaced_stems,
@@ -125,7 +121,7 @@ def read_facts(rule: str) -> RuleFacts:
         exceptions=frozenset(stem for words in exceptions for stem in _content(words)),
         directions=frozenset(reader.directions),
         refuses=reader.is_refusal,
-        allows=_has_any(clauses, _WORDS.allowing) or _PATTERNS.need_not.search(said) is not None,
+        allows=_permits(clauses, said),
         may_forbid=_has_any(clauses, _WORDS.allowing) and _has_any(clauses, _WORDS.negations),
         restricts=_has_any(clauses, _WORDS.restricting),
         adds=_PATTERNS.adds.search(said) is not None,
@@ -150,6 +146,19 @@ def matters_of(rule: str) -> frozenset[str]:
     content = read_facts(rule).content
     named = (choice.members for choice in choices() if not content.isdisjoint(choice.members))
     return content.union(*named)
+
+
+def _read_clauses(clauses: list[list[str]], located: frozenset[str]) -> _Reader:
+    reader = _Reader(is_refusal=bool(clauses) and all(map(_is_refusal, clauses)))
+    for clause in clauses:
+        reader.read(clause)
+    if located and reader.wanted <= located:
+        reader.wanted.add(_OWN_PLACE)
+    return reader
+
+
+def _permits(clauses: list[list[str]], said: str) -> bool:
+    return _has_any(clauses, _WORDS.allowing) or _PATTERNS.need_not.search(said) is not None
 
 
 def names_in_case(rule: str) -> frozenset[str]:
