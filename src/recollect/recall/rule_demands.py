@@ -40,7 +40,8 @@ _TABLE = load_table("recollect.recall", "rule_words.toml")
     _SHOWS,
     _REMOVES,
     _TASK_RUNNERS,
-    _LEFT_OPEN,
+    _OPENERS,
+    _CONDITIONS,
 ) = (
     frozenset(_TABLE[name].split())
     for name in (
@@ -56,7 +57,8 @@ _TABLE = load_table("recollect.recall", "rule_words.toml")
         "shows",
         "removes",
         "task_runners",
-        "left_open",
+        "openers",
+        "conditions",
     )
 )
 _SPELLED = [(re.compile(row["pattern"]), row["says"]) for row in _TABLE["spelled"]]
@@ -199,6 +201,7 @@ class _Reader:
         self._first: Name | None = None  # what is to be done before something else
         self._is_marked = False  # a word of this very clause said what follows
         self._is_refusing = False  # and that it is not wanted
+        self._asked_before = len(self._names[_Part.WANTED])
 
     def read(self, clause: Sequence[str]) -> None:
         if _leaves_open(clause):
@@ -248,12 +251,20 @@ class _Reader:
 
     def _end_clause(self) -> None:
         then = next(iter(_names(self._held)), None) if self._part is _Part.THEN else None
-        if self._first and then:
+        if self._part is _Part.UNWANTED and not self._held:
+            self._refuse_what_was_asked()
+        elif self._first and then:
             self._orders.append(Order(self._first, then))
         elif self._held:
             self._keep(self._part, self._held)
         is_short = self._part is _Part.NOTHING and len(self._held) <= _MAX_CHOICE_WORDS
         self._pending = tuple(self._held) if is_short else ()
+
+    def _refuse_what_was_asked(self) -> None:
+        """ "Use npm? Never." """
+        wanted = self._names[_Part.WANTED]
+        self._names[_Part.UNWANTED] += wanted[self._asked_before :]
+        del wanted[self._asked_before :]
 
     def demand(self) -> Demand:
         return Demand(
@@ -273,13 +284,17 @@ class _Reader:
 
 
 def _leaves_open(clause: Sequence[str]) -> bool:
-    """ "You may use npm", "Ask before you run it": whoever does it has neither kept the rule nor broken it."""
-    is_open = False
-    for token in clause:
-        word = token.casefold()
-        is_open = is_open or word in _LEFT_OPEN
-        if word in _UNWANTED or word in _WANTED:
-            return is_open and word in _WANTED
+    """ "You may use npm", "Before you run it, ask", "It is wrong to use npm": only a plain "use" asks for something,
+    with no more before it than who is told, or where.
+    """
+    words = [token.casefold() for token in clause]
+    for number, word in enumerate(words):
+        if word in _UNWANTED:
+            return False
+        if word in _WANTED:
+            before = words[:number]
+            is_told_where = bool(before) and before[0] in (_WHERE | _INSTEAD) - _CONDITIONS
+            return not is_told_where and not _OPENERS.issuperset(before)
     return False
 
 
