@@ -86,6 +86,11 @@ def test_most_pairs_that_were_kept_back_are_told_apart():
         *cases("rule_pairs", "refused_at_the_end"),
         *cases("rule_pairs", "restricted"),
         *cases("rule_pairs", "more_than_it_replaces"),
+        *cases("rule_pairs", "about_its_subject"),
+        *cases("rule_pairs", "in_two_parts"),
+        *cases("rule_pairs", "done_to_it"),
+        *cases("rule_pairs", "need_not"),
+        *cases("rule_pairs", "typed"),
     ],
 )
 def test_the_same_words_may_say_something_else(old: str, new: str, expected: str):

@@ -99,6 +99,37 @@ def test_a_supersession_is_named_with_its_undo_and_can_be_undone(app: App):
     assert in_force(app) == ["Store all timestamps in UTC."]
 
 
+def test_two_choices_in_one_prompt_are_both_heard_and_the_later_one_holds(app: App):
+    talk = Talk(app)
+    talk.say("remember:\n- Use tabs\n- Use spaces")
+    notice = talk.tell("Stop").notice
+    assert in_force(app) == ["Use spaces"]
+    assert '"Use spaces", instead of "Use tabs" (undo: recollect undo ' in notice
+    memories.undo(app)
+    assert in_force(app) == ["Use tabs"]
+
+
+def test_a_pair_within_one_prompt_is_named(app: App):
+    talk = Talk(app)
+    talk.say("remember:\n- We deploy on Tuesdays\n- We deploy on Wednesdays")
+    assert 'which may contradict "We deploy on Tuesdays"' in talk.tell("Stop").notice
+    assert pairs(app) == [("We deploy on Wednesdays", "We deploy on Tuesdays")]
+
+
+def test_the_undo_of_a_notice_takes_back_the_rule_that_it_names(app: App):
+    talk = Talk(app)
+    talk.say("remember: Use pnpm\nremember: use pnpm.")
+    assert talk.tell("Stop").notice.endswith("undo: recollect undo")
+    memories.undo(app)
+    assert in_force(app) == []
+
+    rules.add(app, "Use pnpm")
+    talk.say("remember:\n- Ask before a release\n- use pnpm")
+    command = talk.tell("Stop").notice.rpartition("undo: recollect undo ")[2]
+    memories.undo(app, command)
+    assert in_force(app) == ["Use pnpm"]
+
+
 @pytest.mark.parametrize("call", ["", "remember: "])
 def test_who_changes_back_within_a_session_gets_the_first_rule_back(app: App, call: str):
     talk = Talk(app)
@@ -316,6 +347,16 @@ def _apply(plan: Plan, known: dict[str, Rule]) -> None:
                 status=Status(str(change.after.get("status", old.status))),
                 superseded_by=str(superseded_by) if superseded_by else None,
             )
+
+
+def test_a_pair_that_words_tell_is_shown_before_those_that_are_only_near_in_meaning():
+    near = [rule(f"n{number}", body=f"Keep the code of part {number} tidy.") for number in range(3)]
+    opposite = rule("o", body="Use tabs.")
+    among = Surroundings(known=near, elsewhere=[opposite], near={one.id: 0.95 for one in near})
+    plan = state_rule(rule("new", body="Use spaces."), among, is_sure=True)
+    (told,) = plan.changes
+    assert isinstance(told, Create)
+    assert opposite.id in paired_ids(told.memory)
 
 
 def test_a_waiting_rule_of_another_store_is_no_pair(app: App):

@@ -49,10 +49,13 @@ class NotedRule(NamedTuple):
     change: str = ""  # what undoes it, where `recollect undo` alone might undo another rule
 
 
-def rules_line(rules: Sequence[NotedRule]) -> str:
-    """These rules came into force. Each is a change of its own and is undone by itself."""
+def rules_line(rules: Sequence[NotedRule], *, last_change: str = "") -> str:
+    """These rules came into force. Each is a change of its own and is undone by itself. `last_change`: the last one of
+    their prompt, which may have counted a rule that was known: plain `undo` undoes that one.
+    """
     if not rules:
         return ""
+    newest = rules[-1].change
     if len(rules) > _MAX_NAMED:
         # Whatever else is left out, a rule that another one gave way to is named.
         rules = sorted(rules, key=lambda rule: (not rule.instead_of, not rule.may_contradict))
@@ -61,7 +64,10 @@ def rules_line(rules: Sequence[NotedRule]) -> str:
     names = [_name_rule(rule, with_undo=is_one_of_many) for rule in rules]
     named = _join_names(names, at_least=replacing)
     undo = "undo" if len(rules) == 1 else "undo the last"
-    parts = [f"Recollect: noted {named}", f"{undo}: recollect undo"]
+    command = "recollect undo"
+    if newest and last_change not in ("", newest):
+        command += f" {newest[-SHORT_ID:]}"
+    parts = [f"Recollect: noted {named}", f"{undo}: {command}"]
     if any(rule.may_contradict for rule in rules):
         parts.append("decide: recollect inbox")
     return " \u00b7 ".join(parts)

@@ -13,7 +13,7 @@ from recollect.app.states import count_captured
 from recollect.base.errors import BadInput, ModelError
 from recollect.base.moment import Moment
 from recollect.base.text import counted, cut_middle, first_line_title, storable
-from recollect.capture import rule_relations, rule_standing, turns
+from recollect.capture import rule_facts, rule_relations, rule_standing, turns
 from recollect.capture.prompt_rules import MAX_CHARS as LOOKED_AT_CHARS
 from recollect.capture.prompt_rules import find_rules, learned_judge
 from recollect.capture.prompt_text import Action, Draft, FoundRule
@@ -96,7 +96,7 @@ def keep_rules(
     """Each rule in the store that its wording reaches; none that only quotes what was `shown` from memory. `at`: when
     it was said, where that was not just now. `refuses`: the tool call that was refused with these words."""
     kept = []
-    for found in draft.found:
+    for found in _each_once(draft.found):
         if found.scope is Scope.PROJECT and app.project is None:
             app.log.line("capture", dropped="no project here")
             continue
@@ -105,6 +105,14 @@ def keep_rules(
         else:
             kept.append(KeptRule(found, _keep_rule(app, found, group, at, refuses)))
     return kept
+
+
+def _each_once(rules: Sequence[FoundRule]) -> list[FoundRule]:
+    """Said twice in one prompt it is said once: its undo takes it back."""
+    first_said: dict[str, FoundRule] = {}
+    for found in rules:
+        first_said.setdefault(rule_facts.rule_key(found.rule), found)
+    return list(first_said.values())
 
 
 def _is_echo(app: App, found: FoundRule, shown: Sequence[str]) -> bool:
@@ -136,7 +144,8 @@ def kept_notice(app: App, kept: Sequence[KeptRule]) -> str:
                     change=done.change or "",
                 )
             )
-    return notices.rules_line(noted)
+    changes = [done.change for _, done in kept if done.change]
+    return notices.rules_line(noted, last_change=changes[-1] if changes else "")
 
 
 def count_verdict(app: App, verdict: FoundRule) -> None:
@@ -253,22 +262,30 @@ def nearness(app: App, scope: Scope, sentence: str) -> dict[str, float]:
 def replaced_words(app: App, done: Done) -> list[str]:
     """The rules in force that a change put out of force in favour of another, in their own words."""
     updates = [change for change in done.plan.changes if isinstance(change, Update)]
-    return [
-        app.find(update.id)[1].body
+    replaced = [
+        _as_written(app, done, update.id)
         for update in updates
         if update.after.get("superseded_by") and update.before.get("status") == Status.ACTIVE
     ]
+    return [rule.body for rule in replaced if rule is not None]
 
 
 def paired_words(app: App, done: Done) -> list[str]:
     """The rules that one in force may contradict since this change, in their own words."""
     ids: list[str] = []
     for id in done.plan.touched():
-        known = app.exact(id)
-        if known is not None and known[1].id == id and known[1].status is Status.ACTIVE:
-            ids += rule_standing.paired_ids(known[1])
-    others = (app.exact(id) for id in dict.fromkeys(ids))
-    return [other[1].body for other in others if other and other[1].status is Status.ACTIVE]
+        known = _as_written(app, done, id)
+        if known is not None and known.id == id and known.status is Status.ACTIVE:
+            ids += rule_standing.paired_ids(known)
+    others = (_as_written(app, done, id) for id in dict.fromkeys(ids))
+    return [other.body for other in others if other and other.status is Status.ACTIVE]
+
+
+def _as_written(app: App, done: Done, id: str) -> Memory | None:
+    """A memory as the change left it: a reader does not see what is not committed yet, of the same prompt."""
+    store = app.reader(done.scope) if done.dry_run else app.writer(done.scope)
+    elsewhere = app.exact(id)
+    return store.get(id) or (elsewhere[1] if elsewhere else None)
 
 
 def _summary(plan: Plan) -> str:

@@ -18,11 +18,13 @@ from recollect.base.text import composed, one_line
 from recollect.capture.tables import Patterns, Words, table
 
 _MAX_CHARS = 2_500  # an imported rule may be of any length
+_MAX_PARTS = 4  # of a rule; who says more at once dictates a document
 _MAX_REJECTED = 3  # this many words after a "not" are what is not wanted
 _MIN_STEM_CHARS = 4  # two words that begin alike for so long may be forms of one ...
 _MAX_ENDING_CHARS = 3  # ... if no more follows: "escribas", "escribe"
 _FIRST_KANA = "\u3040"  # and what comes after it: Chinese, Japanese and Korean
 _MAX_INFLECTION = 2  # a shorter run of hiragana is a particle or an ending
+_OWN_PLACE = "own_place"  # stands for the place in "Mocks live in mocks/", which is not "Use mocks"
 _MAY = "可以"  # stands for what permits in Chinese and Japanese
 _STOPS = " \t\n.!;,:\u3002"
 _PATTERNS = Patterns("rule_facts")
@@ -62,6 +64,7 @@ class RuleFacts(NamedTuple):
     telling: frozenset[str] = frozenset()  # small words with which it says something else: "more"
     doers: frozenset[tuple[str, str]] = frozenset()  # who but the agent does what: ("i", "review")
     links: frozenset[tuple[str, str, str]] = frozenset()  # ("warning", "as", "error")
+    handled: frozenset[str] = frozenset()  # what something is done to: "Back up postgres nightly"
 
     @property
     def content(self) -> frozenset[str]:
@@ -93,6 +96,13 @@ def rule_key(rule: str) -> str:
 
 
 @lru_cache(maxsize=4096)
+def split_parts(rule: str) -> tuple[str, ...]:
+    """Its sentences, and what is joined to them by a comma and an "and": each may be a rule of its own."""
+    parts = (part.strip() for part in _PATTERNS.part.split(rule[:_MAX_CHARS]))
+    return tuple(filter(None, parts))[:_MAX_PARTS]
+
+
+@lru_cache(maxsize=4096)
 def read_facts(rule: str) -> RuleFacts:
     said = _spell_out(rule)
     core, *exceptions = _PATTERNS.exception.split(said)
@@ -101,9 +111,7 @@ def read_facts(rule: str) -> RuleFacts:
         core = _PATTERNS.located.sub(r"\1 ", core)
     core, replaced = _take_replaced(core)
     clauses = _split_clauses(core)
-    reader = _Reader(is_refusal=bool(clauses) and all(map(_is_denied, clauses)))
-    for clause in clauses:
-        reader.read(clause)
+    reader = _read_clauses(clauses, located)
     replaced_stems = frozenset(stem for words in replaced for stem in _content(words))
     return RuleFacts(
         wanted=frozenset(reader.wanted) - replaced_stems,
@@ -113,7 +121,7 @@ def read_facts(rule: str) -> RuleFacts:
         exceptions=frozenset(stem for words in exceptions for stem in _content(words)),
         directions=frozenset(reader.directions),
         refuses=reader.is_refusal,
-        allows=_has_any(clauses, _WORDS.allowing),
+        allows=_permits(clauses, said),
         may_forbid=_has_any(clauses, _WORDS.allowing) and _has_any(clauses, _WORDS.negations),
         restricts=_has_any(clauses, _WORDS.restricting),
         adds=_PATTERNS.adds.search(said) is not None,
@@ -128,7 +136,29 @@ def read_facts(rule: str) -> RuleFacts:
         telling=_WORDS.telling.intersection(chain.from_iterable(clauses)),
         doers=frozenset(chain.from_iterable(map(_doers, clauses))),
         links=frozenset(reader.links),
+        handled=frozenset(chain.from_iterable(map(_handled, clauses))),
     )
+
+
+@lru_cache(maxsize=4096)
+def matters_of(rule: str) -> frozenset[str]:
+    """What it names, and the choices of which it names one: rules without a common matter do not contradict."""
+    content = read_facts(rule).content
+    named = (choice.members for choice in choices() if not content.isdisjoint(choice.members))
+    return content.union(*named)
+
+
+def _read_clauses(clauses: list[list[str]], located: frozenset[str]) -> _Reader:
+    reader = _Reader(is_refusal=bool(clauses) and all(map(_is_refusal, clauses)))
+    for clause in clauses:
+        reader.read(clause)
+    if located and reader.wanted <= located:
+        reader.wanted.add(_OWN_PLACE)
+    return reader
+
+
+def _permits(clauses: list[list[str]], said: str) -> bool:
+    return _has_any(clauses, _WORDS.allowing) or _PATTERNS.need_not.search(said) is not None
 
 
 def names_in_case(rule: str) -> frozenset[str]:
@@ -152,6 +182,8 @@ def is_said_in_order(one: RuleFacts, other: RuleFacts) -> bool:
         return False
     mine = [word for word in one.order if word in other.order]
     theirs = [word for word in other.order if word in one.order]
+    if len(mine) == 2 and one.has_copula and other.has_copula:
+        return theirs == mine  # "Errors are warnings" is not "Warnings are errors"
     start = mine.index(theirs[0]) if theirs else 0
     return theirs == mine[start:] + mine[:start] or _is_swapped(mine, theirs)
 
@@ -287,7 +319,8 @@ def _place_stems() -> frozenset[str]:
 def _plain(rule: str) -> str:
     """One case, one form of every character, one kind of apostrophe."""
     folded = composed(rule, "NFKC").casefold()
-    return folded.replace("\u2019", "'").replace("\u2018", "'")
+    plain = folded.replace("\u2019", "'").replace("\u2018", "'")
+    return _PATTERNS.no_apostrophe.sub(r"\1n't", plain)
 
 
 def _spell_out(rule: str) -> str:
@@ -380,6 +413,27 @@ def _split_hiragana(run: str) -> list[str]:
     return [*permission, bare, *negation] if is_said else permission + negation
 
 
+def _is_refusal(clause: list[str]) -> bool:
+    return _is_denied(clause) or _denies_subject(clause)
+
+
+def _denies_subject(clause: list[str]) -> bool:
+    """ "Tests never hit the network" refuses as "Never hit the network in tests" does. "Use const, never let" asks for
+    something, and "Stop when tests don't pass" denies a condition.
+    """
+    place = next((at for at, word in enumerate(clause) if word in _WORDS.negations), 0)
+    before = clause[:place]
+    if not any(map(_is_content, before)) or not _WORDS.conditional.isdisjoint(before):
+        return False
+    is_verb_denied = clause[place] in _WORDS.denying or before[-1] in _WORDS.auxiliary
+    return is_verb_denied and before[-1] not in _WORDS.joining and not _asks_to_use(before)
+
+
+def _asks_to_use(clause: list[str]) -> bool:
+    first = next((word for word in clause if word not in _WORDS.openers), "")
+    return first in _WORDS.using
+
+
 def _is_denied(clause: list[str]) -> bool:
     """Whether it refuses all that it names. A language may say so at the end: "Lösche die Logs nicht"."""
     first = next((word for word in clause if word not in _WORDS.openers), "")
@@ -432,6 +486,26 @@ def _doers(clause: list[str]) -> Iterator[tuple[str, str]]:
             yield word, next(_content(" ".join(following)), "")
 
 
+def _handled(clause: list[str]) -> Iterator[str]:
+    """What something is done to: "postgres" in "Back up postgres", and not in "Back up with postgres".
+    Chinese and Japanese tell that by particles, which are not read.
+    """
+    has_begun = False
+    is_used = False  # what is named next is what is used
+    follows_name = False
+    for word in clause:
+        is_name = _is_content(word)
+        if word in _WORDS.using or word in _WORDS.choosing:
+            is_used = True
+        elif is_name:
+            if has_begun and not is_used and word < _FIRST_KANA:
+                yield stem_of(word)
+            has_begun = True
+        elif follows_name or word in _WORDS.directions:
+            is_used = False
+        follows_name = is_name
+
+
 def _is_content(word: str) -> bool:
     small = _WORDS.small | _WORDS.negations | _WORDS.directions | _WORDS.allowing
     return word not in small and word != "ない"
@@ -469,7 +543,7 @@ class _Reader:
             if _is_negation(word, clause[number + 1 :]):
                 self._is_place = False
                 self._is_missing = word in _WORDS.lacking
-                if number > 0 and not is_denied:
+                if number > 0 and not is_denied and not self.is_refusal:
                     self._rejects, self._has_rejected = _MAX_REJECTED, False
             elif _is_content(word):
                 self._add(stem_of(word))

@@ -20,10 +20,12 @@ from recollect.capture.rule_facts import (
     is_said_in_order,
     is_unit,
     kinds_of,
+    matters_of,
     may_be_forms_of_one,
     names_in_case,
     read_facts,
     rule_key,
+    split_parts,
 )
 
 # How near two rules are by their vectors if they are about one matter, by the share of the shorter one's words that the
@@ -61,7 +63,7 @@ def relation(new: str, old: str, near: float | None = None) -> Relation:
         _same_or_narrowed,
         _reversed,
         _reversed_in_part,
-        _reversed_in_another_form,
+        _said_in_another_form,
         _other_choice,
         _named_replacement,
         _other_value,
@@ -70,7 +72,19 @@ def relation(new: str, old: str, near: float | None = None) -> Relation:
         _other_name,
     )
     decided = next(filter(None, (look(mine, theirs) for look in looks)), None)
+    if decided is None and _contradict_in_part(new, old):
+        return Relation.UNSURE
     return decided or _suggested(mine, theirs, near)
+
+
+def _contradict_in_part(new: str, old: str) -> bool:
+    """Whether one of them says several things, and one of those contradicts the other: "Pushing to main is fine, and we
+    use bun".
+    """
+    mine, theirs = split_parts(new), split_parts(old)
+    if len(mine) == len(theirs) == 1 or matters_of(new).isdisjoint(matters_of(old)):
+        return False
+    return any(relation(part, other).replaces for part in mine for other in theirs)
 
 
 def _differ_in_case(new: str, old: str) -> bool:
@@ -98,13 +112,21 @@ def _narrowed(new: RuleFacts, old: RuleFacts) -> Relation:
     """Of two that ask for the same: whether the new one says as much as the old one, or more."""
     if new.rejected == old.rejected and new.exceptions == old.exceptions:
         return Relation.SAME
-    is_new_exception = not old.exceptions or old.exceptions == new.exceptions
-    if old.rejected <= new.rejected and is_new_exception:
+    if _says_more(new, old):
         return Relation.AMENDED
     is_choice = any(old.rejected <= choice.members for choice in choices())
     if new.rejected < old.rejected and is_choice and new.exceptions == old.exceptions:
         return Relation.SAME  # "Use pnpm" after "Use pnpm, not npm" says nothing new
     return Relation.UNSURE
+
+
+def _says_more(new: RuleFacts, old: RuleFacts) -> bool:
+    """It adds an exception, or what is not wanted. "Never deploy the api" after "Never deploy" rejects less."""
+    is_same = new.rejected == old.rejected
+    is_choice = any(new.rejected <= choice.members for choice in choices())
+    is_more_rejected = old.rejected < new.rejected and (not old.rejected or is_choice)
+    is_new_exception = not old.exceptions or old.exceptions == new.exceptions
+    return (is_same or is_more_rejected) and is_new_exception
 
 
 def _reversed(new: RuleFacts, old: RuleFacts) -> Relation | None:
@@ -120,9 +142,15 @@ def _reversed(new: RuleFacts, old: RuleFacts) -> Relation | None:
     if gained and lost:
         return Relation.OPPOSED  # "Use A, not B", "Use B, not A"
     # One of the two refuses, all of it or in the middle, and the other does not refuse anything.
-    is_refused_by_both = bool(new.rejected and old.rejected)
     is_about_place = gained | lost <= new.where
-    return Relation.UNSURE if is_refused_by_both or is_about_place else Relation.OPPOSED
+    is_doubtful = is_about_place or _both_refuse_something(new, old)
+    return Relation.UNSURE if is_doubtful else Relation.OPPOSED
+
+
+def _both_refuse_something(new: RuleFacts, old: RuleFacts) -> bool:
+    """ "Stop when tests don't pass", "Never stop when tests pass"."""
+    is_partly_refused = bool(new.rejected - new.missing or old.rejected - old.missing)
+    return bool(new.rejected and old.rejected) or (_either_refuses(new, old) and is_partly_refused)
 
 
 def _reversed_in_part(new: RuleFacts, old: RuleFacts) -> Relation | None:
@@ -135,12 +163,15 @@ def _reversed_in_part(new: RuleFacts, old: RuleFacts) -> Relation | None:
     return Relation.UNSURE if asking.wanted - refusing.content <= asking.where else None
 
 
-def _reversed_in_another_form(new: RuleFacts, old: RuleFacts) -> Relation | None:
-    """One refuses what the other asks for, with another form of one word: "No escribas", "Escribe"."""
+def _said_in_another_form(new: RuleFacts, old: RuleFacts) -> Relation | None:
+    """One refuses what the other asks for, with another form of one word: "No escribas", "Escribe"; or both say the
+    same with another form of the verb: "Ne touche pas", "Ne pas toucher".
+    """
     words = _differing_words(new, old)
-    if new.refuses == old.refuses or words is None:
+    if words is None or not may_be_forms_of_one(*words):
         return None
-    return Relation.UNSURE if may_be_forms_of_one(*words) else None
+    is_verb = words == (new.order[0], old.order[0])
+    return Relation.UNSURE if is_verb or new.refuses != old.refuses else None
 
 
 def _differing_words(new: RuleFacts, old: RuleFacts) -> tuple[str, str] | None:
@@ -169,7 +200,7 @@ def _other_choice(new: RuleFacts, old: RuleFacts) -> Relation | None:
         if not _choose_differently(choice, new, old) or not _goes_that_way(choice, new, old):
             continue
         if _is_about_the_same(new, old, choice):
-            return Relation.UNSURE if new.adds or old.adds else Relation.OPPOSED
+            return Relation.UNSURE if _may_hold_together(choice, new, old) else Relation.OPPOSED
         if new.rejected & _chosen(choice, old):
             return _named_replacement(new, old) or Relation.UNSURE
         if _is_said_of_more(new, old, choice):
@@ -187,6 +218,13 @@ def _choose_differently(choice: Choice, new: RuleFacts, old: RuleFacts) -> bool:
     if chosen & stood:
         return False
     return bool((chosen and stood) or new.rejected & stood or chosen & old.rejected)
+
+
+def _may_hold_together(choice: Choice, new: RuleFacts, old: RuleFacts) -> bool:
+    """ "Also run yarn", and "Back up postgres nightly", which does not say what is used."""
+    is_handled = not choice.members.isdisjoint(new.handled | old.handled)
+    is_choice_alone = not _rest(new, choice)
+    return new.adds or old.adds or (is_handled and not is_choice_alone)
 
 
 def _chosen(choice: Choice, rule: RuleFacts) -> frozenset[str]:
@@ -236,9 +274,17 @@ def _named_replacement(new: RuleFacts, old: RuleFacts) -> Relation | None:
         return None
     is_said_to_replace = bool(new.replaced & named)
     most_words = _MAX_NAME_WORDS if is_said_to_replace else 1
-    if _differ_in_name_alone(new, old, rest, most_words):
+    if _is_all_replaced(new, old, named) and _differ_in_name_alone(new, old, rest, most_words):
         return Relation.OPPOSED
     return Relation.UNSURE if not rest or is_said_to_replace else None
+
+
+def _is_all_replaced(new: RuleFacts, old: RuleFacts, named: frozenset[str]) -> bool:
+    """Whether the new rule rejects nothing else, nor the old one, but what was to be used in its place: "Use yarn, not
+    npm".
+    """
+    is_choice = any(old.rejected | named <= choice.members for choice in choices())
+    return new.rejected <= old.wanted and (not old.rejected or is_choice)
 
 
 def _differ_in_name_alone(

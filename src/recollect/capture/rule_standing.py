@@ -55,6 +55,8 @@ def compare(words: str, among: Surroundings) -> Standing:
         found = relation(words, old.body, among.near.get(old.id))
         if found.replaces or found is Relation.UNSURE:
             unsure.append(old)
+    # What their words tell comes before what is only near in meaning: no more than a few pairs are shown.
+    unsure.sort(key=lambda old: relation(words, old.body) is Relation.DIFFERENT)
     same.sort(key=lambda old: (old.status is not Status.ACTIVE, old.created_at))
     first = same[0] if same else None
     return Standing(

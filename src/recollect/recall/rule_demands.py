@@ -40,6 +40,8 @@ _TABLE = load_table("recollect.recall", "rule_words.toml")
     _SHOWS,
     _REMOVES,
     _TASK_RUNNERS,
+    _OPENERS,
+    _CONDITIONS,
 ) = (
     frozenset(_TABLE[name].split())
     for name in (
@@ -55,6 +57,8 @@ _TABLE = load_table("recollect.recall", "rule_words.toml")
         "shows",
         "removes",
         "task_runners",
+        "openers",
+        "conditions",
     )
 )
 _SPELLED = [(re.compile(row["pattern"]), row["says"]) for row in _TABLE["spelled"]]
@@ -196,18 +200,35 @@ class _Reader:
         self._held: list[str] = []  # words of this part so far
         self._first: Name | None = None  # what is to be done before something else
         self._is_marked = False  # a word of this very clause said what follows
+        self._is_refusing = False  # and that it is not wanted
+        self._asked_before = len(self._names[_Part.WANTED])
 
     def read(self, clause: Sequence[str]) -> None:
+        if _leaves_open(clause):
+            return
         self._begin_clause()
         for token in clause:
             word = token.casefold()
             part = _turn(word, self._part, is_marked=self._is_marked, has_words=bool(self._held))
+            part = self._as_refused(part, word)
             if part is None or _is_of_command(self._held, word):
                 self._held.append(token)
             else:
                 self._close_part(word, part)
                 self._begin_part(part)
+                self._is_refusing = self._is_refusing or word in _UNWANTED
         self._end_clause()
+
+    def _as_refused(self, part: _Part | None, word: str) -> _Part | None:
+        """What a clause that refuses goes on with: "Do not ever run it" asks for nothing, and "Use psql, never on prod"
+        excepts a place.
+        """
+        is_bare = self._part is _Part.UNWANTED and not self._held
+        if part is _Part.WHERE and is_bare and self._names[_Part.WANTED]:
+            return _Part.EXCEPTED
+        if part is _Part.WANTED and self._is_refusing and word in _WANTED:
+            return _Part.UNWANTED
+        return part
 
     def _close_part(self, word: str, following: _Part) -> None:
         """Keeps what was said before this word, which turns to another part."""
@@ -230,12 +251,20 @@ class _Reader:
 
     def _end_clause(self) -> None:
         then = next(iter(_names(self._held)), None) if self._part is _Part.THEN else None
-        if self._first and then:
+        if self._part is _Part.UNWANTED and not self._held:
+            self._refuse_what_was_asked()
+        elif self._first and then:
             self._orders.append(Order(self._first, then))
         elif self._held:
             self._keep(self._part, self._held)
         is_short = self._part is _Part.NOTHING and len(self._held) <= _MAX_CHOICE_WORDS
         self._pending = tuple(self._held) if is_short else ()
+
+    def _refuse_what_was_asked(self) -> None:
+        """ "Use npm? Never." """
+        wanted = self._names[_Part.WANTED]
+        self._names[_Part.UNWANTED] += wanted[self._asked_before :]
+        del wanted[self._asked_before :]
 
     def demand(self) -> Demand:
         return Demand(
@@ -252,6 +281,21 @@ class _Reader:
             self._narrow[part].update(filter(None, words))
         elif part in (_Part.WANTED, _Part.UNWANTED):
             self._names[part] += _names(tokens)
+
+
+def _leaves_open(clause: Sequence[str]) -> bool:
+    """ "You may use npm", "Before you run it, ask", "It is wrong to use npm": only a plain "use" asks for something,
+    with no more before it than who is told, or where.
+    """
+    words = [token.casefold() for token in clause]
+    for number, word in enumerate(words):
+        if word in _UNWANTED:
+            return False
+        if word in _WANTED:
+            before = words[:number]
+            is_told_where = bool(before) and before[0] in (_WHERE | _INSTEAD) - _CONDITIONS
+            return not is_told_where and not _OPENERS.issuperset(before)
+    return False
 
 
 def _turn(word: str, part: _Part, *, is_marked: bool, has_words: bool) -> _Part | None:
