@@ -231,7 +231,7 @@ def _use(app: App, place: Place, outputs: list[str], lines: list[str], number: i
         case 2:
             memories.pin(app, text)
             for line in lines:
-                rules.add(app, line)
+                rules.add(app, f"Call the service with {line}")  # a secret alone is refused
             recall.search(app, (title,))
         case _:
             _say(app, outputs, title)

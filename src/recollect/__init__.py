@@ -20,7 +20,7 @@ for _name in (
 
 def _is_fixed(place: str) -> bool:
     plain = os.path.normpath("//" + place)  # which leaves one slash of three
-    return os.path.isabs(place) and not plain.startswith(("/proc/", "/dev/"))
+    return os.path.isabs(place) and not plain.startswith(("/proc/", "/dev/fd/"))
 
 
 _places = os.environ.get("PATH", os.defpath).split(os.pathsep)
